@@ -1,4 +1,4 @@
-//! How far a bundle is translated.
+//! How much of a manifest a locale file translates.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,10 @@ use super::manifest::Manifest;
 use super::resolve::ManifestField;
 use mcp_attune::catalog::{self, CatalogCoverage, LocaleFileEntry, LocaleKeyPath, ParsedLocaleFile};
 
-/// The texts of a manifest that can be translated, as a locale file would have them. Keywords are one text: they are
+/// Returns the texts of a manifest that can be translated, in the form of a locale file in the manifest's own
+/// language.
+///
+/// Blank texts are left out, since there is nothing to translate. Keywords are one text, because they are
 /// replaced together.
 ///
 /// Rules: B3, B7.
@@ -19,7 +22,10 @@ pub fn translatable_texts(manifest: &Manifest) -> ParsedLocaleFile {
     ParsedLocaleFile::from_entries(ManifestField::all(manifest).into_iter().filter_map(line).collect())
 }
 
-/// Those texts of a locale file that a manifest can take, in the same way.
+/// Returns those texts of a locale file that apply to a manifest, with keywords as one text.
+///
+/// A locale file may also have texts for the running server, such as titles of tools and messages. They do not
+/// count towards the translation of the manifest.
 #[must_use]
 pub fn applicable_texts(sheet: &ParsedLocaleFile) -> ParsedLocaleFile {
     let (mut lines, mut keywords): (Vec<LocaleFileEntry>, _) = (Vec::new(), false);
@@ -44,7 +50,7 @@ pub fn applicable_texts(sheet: &ParsedLocaleFile) -> ParsedLocaleFile {
     ParsedLocaleFile::from_entries(lines)
 }
 
-/// How far a locale file translates a manifest.
+/// Compares a locale file with a manifest: which texts are translated, missing, outdated or superfluous.
 ///
 /// ```
 /// use mcp_attune_bundle::{Manifest, coverage};

@@ -1,8 +1,12 @@
-//! Names of files that stay inside their bundle.
+//! Names of files inside a bundle, parsed so that they cannot lead out of it.
 
 use core::fmt;
 
-/// The name of a file in a bundle: relative to its folder, with `/` between the parts, and never outside.
+/// A normalized file name inside a bundle: relative to the bundle's folder, with `/` between its parts.
+///
+/// Manifests and archives come from strangers, so every name passes through [`BundleFileName::parse`] before a
+/// host joins it to a folder. A value of this type has no `..`, drive letter, URL or backslash in it, and no
+/// part that Windows takes for a device. It says nothing about symbolic links, which only a host can see.
 ///
 /// Rules: B2, B8.
 ///
@@ -17,45 +21,54 @@ use core::fmt;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BundleFileName(Box<str>);
 
-/// Why a name is not that of a file in a bundle.
+/// Why a text is refused as the name of a file in a bundle.
+///
+/// The checks run in a fixed order and the first failure is returned, so that a text with several faults always
+/// gets the same error. `Display` gives a predicate, to be put after "the path" or the like;
+/// [`BundleFileNameError::hint`] says what to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundleFileNameError {
-    /// Nothing, or nothing but `.` and `/`.
+    /// The text is empty, or consists of `.` and `/` only.
     Empty,
-    /// Begins at the root of a disk: `/icon.png`, `\\server\icon.png`.
+    /// Starts at the root of a file system or on a network share: `/icon.png`, `\\server\icon.png`.
     Absolute,
-    /// Goes up: `../icon.png`.
+    /// Has a part `..`, between slashes or backslashes: `../icon.png`.
     Parent,
-    /// Names a drive, or a stream of a file: `C:\icon.png`, `icon.png:hidden`.
+    /// Contains `:`, which on Windows names a drive or an alternate data stream: `C:\icon.png`,
+    /// `icon.png:hidden`.
     Drive,
-    /// Is an address: `https://example.com/icon.png`.
+    /// Contains `://`, as URLs do: `https://example.com/icon.png`. Nothing is fetched for a bundle.
     Url,
-    /// Has `\` in it, which is part of a name on some systems and divides names on others.
+    /// Contains `\`, which separates names on Windows and is an ordinary character elsewhere.
     Backslash,
-    /// Has a variable in it that is not replaced here: `${__dirname}/icon.png`.
+    /// Contains `${`. Hosts replace variables in `mcp_config` only, not in the paths of files:
+    /// `${__dirname}/icon.png`.
     Variable,
-    /// Has a control character in it.
+    /// Contains a control character, such as a line break or NUL.
     Control,
-    /// Has a part that Windows opens as something else: `aux.json`, `icon.png.`.
+    /// Has a part that Windows opens as a device or under another name: `aux.json`, `icon.png.`.
     Reserved,
-    /// Longer than [`BundleFileName::MAX_NAME_BYTES`] bytes.
+    /// Has more than [`BundleFileName::MAX_NAME_BYTES`] bytes.
     TooLong,
-    /// More than [`BundleFileName::MAX_DEPTH`] names in a path, its own among them.
+    /// Has more than [`BundleFileName::MAX_DEPTH`] parts, the file itself included.
     TooDeep,
 }
 
 impl BundleFileName {
-    /// The most bytes of a name.
+    /// Maximum length of a whole name in bytes, before `.` and doubled slashes are removed.
     pub const MAX_NAME_BYTES: usize = 1024;
-    /// The most names in a path: folders, and the file itself.
+    /// Maximum number of parts in a name: its folders, and the file itself.
     pub const MAX_DEPTH: usize = 64;
 
-    /// Reads a name; `.` and doubled `/` in it are left out.
+    /// Parses and normalizes a name: parts that are empty or `.` are removed, so that `./a//b` becomes `a/b`.
+    ///
+    /// A trailing `/` is removed as well. A caller to whom it matters that `a/` names a folder looks at the
+    /// text itself.
     ///
     /// # Errors
     ///
-    /// [`BundleFileNameError`] where it is none of a file in a bundle.
+    /// [`BundleFileNameError`] if the name could leave the bundle, or means something else on some systems.
     pub fn parse(name: &str) -> Result<Self, BundleFileNameError> {
         if name.len() > Self::MAX_NAME_BYTES {
             return Err(BundleFileNameError::TooLong);
@@ -94,14 +107,17 @@ impl BundleFileName {
         Ok(Self(parts.join("/").into()))
     }
 
-    /// The name.
+    /// Returns the normalized name, such as `assets/icon.png`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether Windows opens something else than a file of this name.
+/// Returns whether Windows would open something else than a file of this name.
+///
+/// That is a device name before the first dot in any case (`NUL.txt`, `com1`, also with superscript digits), or
+/// a name that ends in a dot or a blank, which Windows removes.
 fn is_reserved(part: &str) -> bool {
     const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
     let stem = part.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
@@ -139,7 +155,7 @@ impl fmt::Display for BundleFileNameError {
 }
 
 impl BundleFileNameError {
-    /// What to do about it.
+    /// Returns what the author of the manifest or archive can do about it, as a short imperative.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {

@@ -1,46 +1,51 @@
-//! The files of a bundle, wherever they are.
+//! Access to the files of a bundle, which the host of a check implements.
 
 use core::fmt;
 
 use super::file_name::BundleFileName;
 use super::picture::{PictureError, PictureFacts};
 
-/// The files of a bundle: in a folder, in an archive, in memory. The check asks for what it needs, and no more.
+/// The files of a bundle, in a folder, in an archive or in memory.
+///
+/// [`check`](fn@crate::check) gets everything but the manifest through it, and asks only for what it needs. It
+/// bounds the size of each file that it reads and the number of pictures and locale files; an implementation
+/// has to bound the number of names.
 pub trait BundleFiles {
-    /// The names of all files, with `/` between their parts, in any order.
+    /// Returns the names of all files, normalized as by [`BundleFileName`], in any order.
     fn names(&self) -> Vec<String>;
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file of at most `most` bytes. An implementation must not read more than that into
+    /// memory.
     ///
     /// # Errors
     ///
-    /// [`BundleFileError`] where there is none, or it has more bytes than asked for.
+    /// [`BundleFileError`] if the file is missing, larger than `most`, outside of the bundle or unreadable.
     fn read(&self, name: &BundleFileName, most: usize) -> Result<Vec<u8>, BundleFileError>;
 
-    /// What can be measured of a picture.
+    /// Decodes a picture and returns its measurements.
     ///
     /// # Errors
     ///
-    /// [`PictureError`] where nothing can.
+    /// [`PictureError`] if there is no such file, or it is not a PNG that can be decoded within bounds.
     fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, PictureError>;
 
-    /// Whether there is a file of this name.
+    /// Returns whether there is a file of exactly this name. By default, all names are listed and compared.
     fn has(&self, name: &BundleFileName) -> bool {
         self.names().iter().any(|it| it == name.as_str())
     }
 }
 
-/// Why a file of a bundle cannot be had.
+/// Why a file of a bundle could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundleFileError {
-    /// There is none.
+    /// There is no file of this name.
     Missing,
-    /// It has more bytes than were asked for.
+    /// The file has more bytes than the caller accepts.
     TooLarge,
-    /// It is a link that leads out of the bundle.
+    /// The file is a symbolic link that leads out of the bundle.
     Outside,
-    /// It is there and cannot be read.
+    /// The file is there, but reading it failed.
     Unreadable,
 }
 
@@ -56,7 +61,7 @@ impl fmt::Display for BundleFileError {
 }
 
 impl BundleFileError {
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {

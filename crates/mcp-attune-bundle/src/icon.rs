@@ -1,19 +1,21 @@
-//! Icons, and the one for a theme and a size.
+//! Icons of a manifest, and the choice of one for a theme and a size.
 
 use core::cmp::Reverse;
 use core::fmt;
 
-/// How many pixels a picture is wide and high.
+/// Width and height of a picture in pixels, written `64x64`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PixelSize {
-    /// From left to right.
+    /// Number of pixels from left to right.
     pub width: u32,
-    /// From top to bottom.
+    /// Number of pixels from top to bottom.
     pub height: u32,
 }
 
 impl PixelSize {
-    /// Reads `WIDTHxHEIGHT`.
+    /// Parses `WIDTHxHEIGHT`: two decimal numbers with a lower-case `x` between them, without blanks or signs.
+    ///
+    /// Returns `None` for anything else, and for numbers that do not fit into 32 bits.
     ///
     /// ```
     /// use mcp_attune_bundle::PixelSize;
@@ -31,7 +33,7 @@ impl PixelSize {
         Some(Self { width: number(width)?, height: number(height)? })
     }
 
-    /// Whether both sides are at least this long.
+    /// Returns whether both sides have at least `side` pixels, so that the picture need not be scaled up.
     #[must_use]
     pub fn covers(self, side: u32) -> bool {
         self.width.min(self.height) >= side
@@ -48,29 +50,38 @@ impl fmt::Display for PixelSize {
     }
 }
 
-/// One icon of a manifest.
+/// One icon of a manifest, for one size.
+///
+/// An entry of `icons` that lists several `sizes` becomes several values of this type with the same `src`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct ManifestIcon {
-    /// Where the picture is, as the manifest has it.
+    /// Path of the picture as the manifest writes it. It is not checked: [`crate::BundleFileName::parse`] does
+    /// that.
     pub src: Box<str>,
-    /// How large it says that the picture is.
+    /// The declared size; `None` if the manifest declares none, or none that can be parsed.
     pub size: Option<PixelSize>,
-    /// The theme that it is for.
+    /// The theme that the icon is drawn for, such as `light` or `dark`; `None` if it is for any.
     pub theme: Option<Box<str>>,
 }
 
 impl ManifestIcon {
-    /// An icon with nothing said about it.
+    /// Returns an icon without a size and a theme, as the single `icon` of older manifests is.
     #[must_use]
     pub fn new(src: &str) -> Self {
         Self { src: src.into(), size: None, theme: None }
     }
 }
 
-/// Picks an icon: one for the theme, else one for none, else any; where no theme is asked for, one for none goes first.
-/// Of those, the smallest that is at least as large as asked, else the largest. Where no size is asked for it is the largest, which
-/// is never scaled up.
+/// Picks the icon for a theme and a size, `side` being the length of the shown square's sides in pixels.
+///
+/// 1. By theme: icons of that theme, compared without case; if there are none, icons without a theme; if there
+///    are none either, any icon. If no theme is asked for, icons without a theme come first.
+/// 2. By size, among those: the smallest icon with both sides at least `side` long; if there is none, or if no
+///    size is asked for, the largest by area. An icon without a declared size counts as the smallest.
+/// 3. Among equals, the first in the manifest.
+///
+/// Returns `None` only if there are no icons.
 ///
 /// Rules: B6.
 ///

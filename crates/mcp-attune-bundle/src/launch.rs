@@ -1,4 +1,15 @@
 //! The command that starts a bundle's server.
+//!
+//! 1. Each part of `mcp_config` (`command`, `args`, `env`) is taken from the override of the platform if it has
+//!    that part, and from the base otherwise.
+//! 2. Variables in the texts are replaced: by values of the host, such as the bundle's folder, and by settings
+//!    of the user.
+//! 3. An argument that is exactly one `${user_config.KEY}` becomes as many arguments as the setting has values.
+//!    In other texts a setting has to have one value, or none, which is empty.
+//! 4. Variables are replaced once. In a value that the user set, `${…}` is ordinary text; in a default of the
+//!    manifest, variables of the host are replaced.
+//!
+//! Nothing is run here, and no shell is involved: arguments are passed on as they are.
 
 use core::fmt;
 use std::collections::HashMap;
@@ -6,7 +17,7 @@ use std::collections::HashMap;
 use super::manifest::{Manifest, PartialCommandLine, UserConfigSetting};
 use mcp_attune::suggestion::quote_name;
 
-/// A system that bundles run on.
+/// An operating system that bundles run on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Platform {
     /// macOS
@@ -18,7 +29,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// As manifests write it.
+    /// Returns the key in `platform_overrides`, such as `win32`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +39,7 @@ impl Platform {
         }
     }
 
-    /// What divides the names of a path.
+    /// Returns what separates the parts of a path: the value of `${/}` and `${pathSeparator}`.
     #[must_use]
     pub const fn separator(self) -> &'static str {
         match self {
@@ -38,18 +49,21 @@ impl Platform {
     }
 }
 
-/// Where a bundle runs: what its variables stand for.
+/// Where a bundle runs: the values of the variables that the host provides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BundleLaunchContext {
-    /// The system.
+    /// The operating system, which selects overrides and the path separator.
     pub platform: Platform,
-    /// `${__dirname}`: the folder of the bundle, absolute.
+    /// `${__dirname}`: the absolute path of the bundle's folder.
     pub directory: String,
-    /// `${HOME}`, and below it `${DESKTOP}`, `${DOCUMENTS}` and `${DOWNLOADS}`.
+    /// `${HOME}`, and the folder of `${DESKTOP}`, `${DOCUMENTS}` and `${DOWNLOADS}`. If it is `None`, a
+    /// manifest that uses one of them cannot be started.
     pub home: Option<String>,
 }
 
-/// A command, ready to be started in the bundle's folder.
+/// A command line with all variables replaced, to be started in the bundle's folder.
+///
+/// `Debug` shows the program only, because arguments and environment may contain secrets of the user.
 ///
 /// ```
 /// use mcp_attune_bundle::{BundleLaunchCommand, Manifest, BundleLaunchContext, Platform};
@@ -65,64 +79,66 @@ pub struct BundleLaunchContext {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BundleLaunchCommand {
-    /// The program.
+    /// The program: a path, or a name that the system looks up.
     pub command: String,
-    /// Its arguments.
+    /// The arguments, each passed on as one, without a shell.
     pub args: Vec<String>,
-    /// What is added to its environment.
+    /// Variables to add to the environment, by name.
     pub env: Vec<(String, String)>,
 }
 
-/// Values may be secrets.
+/// Leaves out arguments and environment, which may contain secrets.
 impl fmt::Debug for BundleLaunchCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BundleLaunchCommand").field("command", &self.command).finish_non_exhaustive()
     }
 }
 
-/// Why a bundle's server cannot be started.
+/// Why there is no command for a bundle's server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundleLaunchError {
-    /// The manifest says not how.
+    /// The manifest has no `server`, or neither a command nor, for `uv`, an entry point.
     NoCommand,
-    /// Something has to be set first.
+    /// A required setting has neither a value nor a default, or only empty ones. A value that the user set to
+    /// nothing does not fall back to the default.
     Required {
-        /// Its name.
+        /// Its key in `user_config`.
         key: Box<str>,
-        /// Its name for people.
+        /// Its title for people, or its key if it has none.
         title: Box<str>,
     },
-    /// Something was set that the manifest does not have.
+    /// A value was given for a setting that the manifest does not have.
     UnknownSetting {
-        /// Its name.
+        /// The key that was given.
         key: Box<str>,
-        /// What there is.
+        /// The first 20 keys that the manifest has, for the message.
         known: Vec<Box<str>>,
     },
-    /// A value is not of the kind that it should be.
+    /// A value cannot be parsed as the type of its setting.
     WrongSetting {
-        /// Its name.
+        /// Its key in `user_config`.
         key: Box<str>,
-        /// The kind that it should be of.
+        /// The type: `number` or `boolean`.
         kind: Box<str>,
     },
-    /// A number is too small or too large.
+    /// A number is below the `min` or above the `max` of its setting.
     OutOfRange {
-        /// Its name.
+        /// Its key in `user_config`.
         key: Box<str>,
     },
-    /// Several values where one was asked for.
+    /// Several values for a setting that takes one, or that is used where only one fits: in the command, in the
+    /// environment or inside of a longer argument.
     Several {
-        /// Its name.
+        /// Its key in `user_config`.
         key: Box<str>,
     },
-    /// A variable that nothing stands for.
+    /// A variable that does not exist, or that this host has no value for.
     UnknownVariable {
-        /// Its name.
+        /// Its name, without `${` and `}`.
         name: Box<str>,
     },
-    /// More than [`BundleLaunchCommand::MAX_COMMAND_BYTES`] bytes.
+    /// The command would exceed [`BundleLaunchCommand::MAX_COMMAND_BYTES`].
     TooLong,
 }
 
@@ -162,14 +178,19 @@ impl fmt::Display for BundleLaunchError {
 impl core::error::Error for BundleLaunchError {}
 
 impl BundleLaunchCommand {
-    /// The most bytes of the command, its arguments and what is added to its environment.
+    /// Maximum size of the program, its arguments and the values of its environment in bytes, as far as they
+    /// are made from `mcp_config`. It keeps a small manifest from filling the memory. A setting that is put
+    /// into a longer text counts twice.
     pub const MAX_COMMAND_BYTES: usize = 1024 * 1024;
 
-    /// The command of a manifest, on this place and with what its user set; a setting of several values comes several times.
+    /// Builds the command of a bundle's server on a platform, with the settings of its user.
+    ///
+    /// `set` has pairs of a key in `user_config` and a value; for several values, the key is repeated. A server
+    /// of type `uv` without `mcp_config` is started as `uv run --directory FOLDER ENTRY_POINT`.
     ///
     /// # Errors
     ///
-    /// [`BundleLaunchError`], the first of what is missing or wrong.
+    /// [`BundleLaunchError`], the first that is met: settings are checked before the command is built.
     pub fn from_manifest(
         manifest: &Manifest,
         place: &BundleLaunchContext,
@@ -206,14 +227,15 @@ impl BundleLaunchCommand {
     }
 }
 
-/// What a setting is.
+/// The values of one setting: those that the user set, or else the default.
 struct UserConfigValue<'a> {
-    /// Whether it is what the manifest has, and variables in it stand for something.
+    /// Whether this is the manifest's default, in which variables of the host are replaced.
     own: bool,
-    /// None where it is not set, and need not be.
+    /// The values; empty if the setting is optional, is not set and has no default.
     texts: Vec<&'a str>,
 }
 
+/// Matches the given values with the settings of the manifest. The result has every setting.
 fn values<'a>(
     settings: &'a [UserConfigSetting],
     set: &[(&'a str, &'a str)],
@@ -236,6 +258,7 @@ fn values<'a>(
     }
 }
 
+/// Checks the values given for one setting, and falls back to its default. Defaults are not checked here.
 fn value<'a>(
     setting: &'a UserConfigSetting,
     given: Vec<&'a str>,
@@ -270,15 +293,17 @@ fn value<'a>(
     Ok(UserConfigValue { own, texts })
 }
 
-/// What variables stand for, and how much may still be written.
+/// The values of all variables, and how many bytes may still be produced.
 struct LaunchVariables<'a> {
     place: &'a BundleLaunchContext,
     values: &'a HashMap<&'a str, UserConfigValue<'a>>,
+    /// The rest of [`BundleLaunchCommand::MAX_COMMAND_BYTES`].
     left: usize,
 }
 
 impl LaunchVariables<'_> {
-    /// One argument, which may become several, or none where its setting is not set.
+    /// Expands one argument. If it is exactly one setting, the result has as many arguments as that has values,
+    /// possibly none.
     fn expand_argument(&mut self, text: &str) -> Result<Vec<String>, BundleLaunchError> {
         let alone = text.strip_prefix("${user_config.").and_then(|rest| rest.strip_suffix('}'));
         let Some(value) = alone.and_then(|key| self.values.get(key)) else {
@@ -287,7 +312,7 @@ impl LaunchVariables<'_> {
         value.texts.iter().map(|text| self.expand_value(value, text)).collect()
     }
 
-    /// A text with its variables filled in.
+    /// Expands all variables in a text.
     fn expand_text(&mut self, text: &str) -> Result<String, BundleLaunchError> {
         self.expand_with(text, |this, name| {
             match name.strip_prefix("user_config.").and_then(|key| Some((key, this.values.get(key)?))) {
@@ -302,7 +327,8 @@ impl LaunchVariables<'_> {
         })
     }
 
-    /// A value that is set; what the manifest has by default may refer to the user's folders.
+    /// Expands one value of a setting: in a default, variables of the host are replaced; a value of the user is
+    /// taken literally.
     fn expand_value(&mut self, value: &UserConfigValue<'_>, text: &str) -> Result<String, BundleLaunchError> {
         if value.own {
             self.expand_with(text, Self::host_variable)
@@ -311,6 +337,8 @@ impl LaunchVariables<'_> {
         }
     }
 
+    /// Replaces each `${NAME}` by what `variable` returns for it, and takes the result off the remaining bytes.
+    /// An unclosed `${` stays as it is. What was put in is not searched for variables again.
     fn expand_with(
         &mut self,
         text: &str,
@@ -329,6 +357,7 @@ impl LaunchVariables<'_> {
         Ok(out)
     }
 
+    /// Returns the value of a variable that the host provides.
     fn host_variable(&mut self, name: &str) -> Result<String, BundleLaunchError> {
         let BundleLaunchContext { platform, directory, home } = self.place;
         let below = |folder: &str| Some(format!("{}{}{folder}", home.as_ref()?, platform.separator()));
@@ -345,7 +374,7 @@ impl LaunchVariables<'_> {
     }
 }
 
-/// What a user sets is no manifest's text: nothing in it stands for anything.
+/// Leaves a variable as it is written, for values of the user.
 fn keep_variable(_: &mut LaunchVariables<'_>, name: &str) -> Result<String, BundleLaunchError> {
     Ok(format!("${{{name}}}"))
 }

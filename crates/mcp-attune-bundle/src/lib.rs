@@ -1,15 +1,23 @@
-//! Desktop bundles: a manifest in every language, an icon for every theme, and a program that runs.
+//! Rules of desktop bundles: MCP servers packed with a `manifest.json`, for one-click installation.
 //!
-//! A bundle is a folder, or an archive of one, with a `manifest.json` in it. Nothing here reads files; a host does:
+//! A bundle (MCPB, formerly DXT) is a folder, or a zip archive of one, with a `manifest.json` at its top. This
+//! crate decides everything about a bundle that can be decided without I/O: what the manifest says, which
+//! locale files belong to it, how it reads in a user's language, whether it is valid, and which command starts
+//! its server. A host reads the files; `mcp-attune-files` is the one that reads them from disk. The steps, in
+//! the order in which a host takes them:
 //!
-//! 1. [`Manifest::read`] takes the bytes of the manifest. What it has of the right kind is there as a type, and all else
-//!    stays in its text. Only what is no JSON object is refused.
-//! 2. [`BundleLocales::find_among`] finds the locale files among the names in the bundle, by the manifest's `localization`.
-//! 3. [`ManifestResolver`] says which locale file is needed next for a caller's locale, one after the other and no more than it takes, and
-//!    puts their texts into the manifest field by field. It cannot fail: what no file has stays as the manifest says it.
+//! 1. [`Manifest::read`] parses the bytes of the manifest. Values of the expected type become fields;
+//!    everything else stays in the original text. Only input that is not a JSON object is refused.
+//! 2. [`BundleLocales::find_among`] finds the locale files among the names of all files, by the manifest's
+//!    `localization`.
+//! 3. [`ManifestResolver`] names the locale files that are needed for a user's locale, one at a time and no
+//!    more than necessary, and puts their texts into the manifest field by field. It cannot fail: a field that
+//!    no file translates keeps the manifest's own text.
 //! 4. [`choose_icon`] picks an icon for a theme and a size.
-//! 5. [`check`] judges all of it: by the official schemas, and by what else goes wrong.
-//! 6. [`BundleLaunchCommand::from_manifest`] makes a command out of `mcp_config`, with its variables filled in.
+//! 5. [`check`] validates the bundle, by the official schemas and by checks of Attune's own, and reports every
+//!    problem with its position and a hint.
+//! 6. [`BundleLaunchCommand::from_manifest`] builds the command line of the server out of `mcp_config`, with
+//!    its variables replaced.
 //!
 //! Rules: B1–B8.
 //!

@@ -1,8 +1,12 @@
-//! Paths of locale files: `l10n/${locale}/strings-${locale}.json`.
+//! Path templates of locale files, such as `l10n/${locale}/strings-${locale}.json`.
 
 use super::file_name::{BundleFileName, BundleFileNameError};
 
-/// The path of locale files: pieces of text, and the locale between every two of them.
+/// A path with at least one placeholder for the locale, split at the placeholders.
+///
+/// It works in both directions: [`with_locale`](Self::with_locale) builds the name of a locale's file, and
+/// [`locale_in`](Self::locale_in) recovers the locale from the name of a file that was found. Bundles use it
+/// for `localization.resources`, and `mcp-attune-files` for the locale files of a server.
 ///
 /// Rules: B2.
 ///
@@ -17,17 +21,21 @@ use super::file_name::{BundleFileName, BundleFileNameError};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LocalePath {
+    /// The literal text around the placeholders: one piece more than there are placeholders.
     pieces: Vec<Box<str>>,
 }
 
-/// Stands in a path for the locale, and nowhere else: no tag has it.
+/// A private-use character that stands for the locale while a path is normalized. No language tag contains it,
+/// and a path that contains it is refused.
 const MARK: char = '\u{E000}';
 
 impl LocalePath {
-    /// What stands in a path for the locale.
+    /// The placeholder that is replaced by the locale.
     pub const PLACEHOLDER: &str = "${locale}";
 
-    /// Cuts a path where the locale goes. The placeholder counts in any case. None where there is no place for it.
+    /// Splits a path at its placeholders, which are recognized in any case (`${LOCALE}` too).
+    ///
+    /// Returns `None` if the path has no placeholder.
     #[must_use]
     pub fn parse_template(path: &str) -> Option<Self> {
         let lower = path.to_ascii_lowercase();
@@ -40,24 +48,29 @@ impl LocalePath {
         (pieces.len() > 1).then_some(Self { pieces })
     }
 
-    /// A path of these pieces. One piece alone has no place for a locale.
+    /// Builds a path from its literal pieces, with a placeholder between every two of them.
+    ///
+    /// A single piece has no placeholder: [`locale_in`](Self::locale_in) then always returns `None`.
     pub fn from_pieces(pieces: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         Self { pieces: pieces.into_iter().map(Into::into).collect() }
     }
 
-    /// What stands before the first locale.
+    /// Returns the text before the first placeholder.
     #[must_use]
     pub fn prefix(&self) -> &str {
         self.pieces.first().map_or("", |piece| piece)
     }
 
-    /// The path with a locale in every place.
+    /// Returns the path with `locale` in place of every placeholder. The locale is not checked.
     #[must_use]
     pub fn with_locale(&self, locale: &str) -> String {
         self.pieces.join(locale)
     }
 
-    /// The locale in a name of this form. None where the name has another form, or two different locales.
+    /// Returns the locale in a file name that matches this template, as it is written there.
+    ///
+    /// Returns `None` if the name does not match, if its placeholders would stand for different texts, or if
+    /// that text contains `/`. The result may be empty, and need not be a language tag: the caller parses it.
     #[must_use]
     pub fn locale_in<'n>(&self, name: &'n str) -> Option<&'n str> {
         let places = self.pieces.len().checked_sub(1).filter(|places| *places > 0)?;
@@ -76,11 +89,13 @@ impl LocalePath {
         Some(locale)
     }
 
-    /// The path as the names in a bundle are written.
+    /// Returns the path in the spelling of [`BundleFileName`], without `.` and doubled slashes.
+    ///
+    /// Names of files in a bundle are compared with the normalized path only.
     ///
     /// # Errors
     ///
-    /// [`BundleFileNameError`] where it does not stay in the bundle.
+    /// [`BundleFileNameError`] if the path leads out of the bundle, or cannot be the name of a file in one.
     pub fn normalize(&self) -> Result<Self, BundleFileNameError> {
         if self.pieces.iter().any(|piece| piece.contains(MARK)) {
             return Err(BundleFileNameError::Control);
@@ -89,8 +104,11 @@ impl LocalePath {
         Ok(Self::from_pieces(marked.as_str().split(MARK)))
     }
 
-    /// Takes a path apart around the name that the first locale stands in: the folder before it, the name, and what is
-    /// below where the name is that of a folder.
+    /// Splits the path around the part that contains the first placeholder, so that a host needs to list one
+    /// folder only.
+    ///
+    /// Returns the folder before that part (empty for the top), the part itself, and the rest of the path below
+    /// it, or `None` if the part is the file itself. `a/${locale}/t.json` gives `a`, `${locale}` and `t.json`.
     #[must_use]
     pub fn split_at_locale(&self) -> (String, Self, Option<Self>) {
         let (folder, start) = match self.prefix().rsplit_once('/') {

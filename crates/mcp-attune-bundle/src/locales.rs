@@ -1,49 +1,60 @@
-//! Which locale files a bundle has.
+//! The locale files of a bundle, found by their names.
 
 use super::file_name::{BundleFileName, BundleFileNameError};
 use super::manifest::{Localization, Manifest};
 use mcp_attune::language::{Languages, Tag};
 
-/// A locale file of a bundle.
+/// A file in a bundle whose name says that it translates the manifest into one language.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BundleLocaleFile {
-    /// Its language.
+    /// Its language, as its name spells it.
     pub tag: Tag,
     /// Its name in the bundle.
     pub name: BundleFileName,
 }
 
-/// The locale files of a bundle.
+/// The locale files of a bundle, and the order in which a user's language uses them.
+///
+/// It is built from names only. Whether a file can be read shows when it is needed.
 ///
 /// Rules: B2, B4.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BundleLocales {
-    /// Those there are, by their names: fewer than [`Languages::MAX_OFFERED`], because the manifest has a language, too.
+    /// The locale files, sorted by language, each language once. There are fewer than
+    /// [`Languages::MAX_OFFERED`], because the manifest's own language counts too; files beyond that are
+    /// dropped.
     pub files: Vec<BundleLocaleFile>,
-    /// Names where locale files are that have no language in them, such as `es_MX.json`.
+    /// Names of files that match the path template but cannot be used: the locale is no language tag, as in
+    /// `es_MX.json`, or another file has the same language in another spelling.
     pub strange: Vec<Box<str>>,
-    /// None where the manifest says nothing of translations.
+    /// The languages of the files and of the manifest itself; `None` if the manifest has no usable
+    /// `localization`.
     languages: Option<Languages>,
 }
 
 impl Localization {
-    /// The name of a locale's file.
+    /// Returns the name of a locale's file, whether or not there is one.
     ///
     /// # Errors
     ///
-    /// [`BundleFileNameError`] where it does not stay in the bundle.
+    /// [`BundleFileNameError`] if the path template leads out of the bundle.
     pub fn locale_file_name(&self, tag: &Tag) -> Result<BundleFileName, BundleFileNameError> {
         BundleFileName::parse(&self.resources.with_locale(tag.as_str()))
     }
 }
 
 impl BundleLocales {
-    /// How many relatives of a language are looked at: a bundle may have a thousand, each without what is looked for.
+    /// Maximum number of related languages whose files are searched for a text. A hostile bundle may have a
+    /// thousand of them, none with the text.
     pub const MAX_RELATIVES: usize = 32;
 
-    /// Finds the locale files among the names of all files in the bundle.
+    /// Finds the locale files among the names of all files in a bundle, which have to be normalized as by
+    /// [`BundleFileName`].
+    ///
+    /// Finds nothing if the manifest has no usable `localization`, or if its path leads out of the bundle. If
+    /// two files have the same language in different spellings, the first name in order counts.
     pub fn find_among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
         let path = manifest.localization.as_ref().and_then(|it| it.resources.normalize().ok());
         let (mut files, mut strange) = (Vec::<BundleLocaleFile>::new(), Vec::new());
@@ -75,13 +86,14 @@ impl BundleLocales {
         Self { files, strange, languages }
     }
 
-    /// The language of the manifest's own texts, where it says which.
+    /// Returns the language of the manifest's own texts; `None` if the manifest has no usable `localization`.
     #[must_use]
     pub fn default_locale(&self) -> Option<&Tag> {
         self.languages.as_ref().map(Languages::default_language)
     }
 
-    /// Whether the manifest's own texts are of this language, or of one that is near.
+    /// Returns whether the manifest's own texts are in this language or a related one, so that an untranslated
+    /// text is still understood.
     #[must_use]
     pub fn is_near_default(&self, tag: &Tag) -> bool {
         self.languages.as_ref().is_some_and(|languages| {
@@ -90,15 +102,18 @@ impl BundleLocales {
         })
     }
 
-    /// The file of a language.
+    /// Returns the file of exactly this language, compared without case.
     #[must_use]
     pub fn file_for(&self, tag: &Tag) -> Option<&BundleLocaleFile> {
         self.files.iter().find(|it| it.tag == *tag)
     }
 
-    /// The files where a caller's texts are looked for: the nearest first, at most [`BundleLocales::MAX_RELATIVES`], and that of the
-    /// default locale last. Where the
-    /// default locale is a relative itself, nothing follows it, because the manifest's own text is nearer.
+    /// Returns the files to search for the texts of a user's locale, in the order of preference.
+    ///
+    /// First come the file of the locale and those of related languages, the nearest first and at most
+    /// [`BundleLocales::MAX_RELATIVES`]; last comes the file of the default locale, if there is one. If the
+    /// default locale is itself a relative, relatives farther away are left out, because the manifest's own
+    /// text is nearer than theirs.
     #[must_use]
     pub fn fallback_files(&self, locale: &Tag) -> Vec<&BundleLocaleFile> {
         let Some(languages) = &self.languages else { return Vec::new() };

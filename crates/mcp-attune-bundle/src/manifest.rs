@@ -1,4 +1,4 @@
-//! What a manifest says, as far as it says it in the right way.
+//! The parsed `manifest.json`, as far as its values have the expected types.
 
 use core::fmt;
 
@@ -12,147 +12,161 @@ use super::version::ManifestVersion;
 use mcp_attune::catalog;
 use mcp_attune::language::Tag;
 
-/// A `manifest.json`. What is missing, or of another kind than it should be, is none here; its check is another matter. All
-/// that is in the file stays in its text.
+/// A parsed `manifest.json`.
+///
+/// Parsing is lenient, so that a bundle with mistakes can still be shown, localized and started: a value that
+/// is missing or of the wrong type is `None` or absent here, and [`check`](fn@crate::check) reports it. Keys that
+/// have no field remain in [`text`](Self::text), which every output is spliced from.
 ///
 /// Rules: B1.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Manifest {
-    /// The file as it is.
+    /// The JSON text of the file, without a byte order mark and otherwise unchanged.
     pub text: Box<str>,
-    /// Which kind of manifest it says it is.
+    /// The format version, from `manifest_version` or else `dxt_version`; `None` if neither names a known one.
     pub version: Option<ManifestVersion>,
-    /// The name for machines.
+    /// `name`: the identifier of the bundle for machines. It is not localized.
     pub name: Option<Box<str>>,
-    /// The version of the bundle.
+    /// `version`: the version of the bundle itself, which should be a semantic version.
     pub release: Option<Box<str>>,
-    /// The name for people.
+    /// `display_name`: the name for people.
     pub display_name: Option<Box<str>>,
-    /// What it is.
+    /// `description`: what the bundle does, in one line.
     pub description: Option<Box<str>>,
-    /// What it is, at length.
+    /// `long_description`: what the bundle does, in full, usually as Markdown.
     pub long_description: Option<Box<str>>,
-    /// What it is found by.
+    /// `keywords`: search terms. Elements that are not strings are left out.
     pub keywords: Vec<Box<str>>,
-    /// The name of who made it.
+    /// `author.name`: the person or company that made the bundle.
     pub author: Option<Box<str>>,
-    /// The tools that it lists.
+    /// `tools`: the tools that the manifest lists. Entries without a name are left out.
     pub tools: Vec<ManifestEntry>,
-    /// The prompts that it lists.
+    /// `prompts`: the prompts that the manifest lists. Entries without a name are left out.
     pub prompts: Vec<ManifestEntry>,
-    /// The one icon of old.
+    /// `icon`: the path of a single icon, which versions before 0.3 have instead of `icons`.
     pub icon: Option<Box<str>>,
-    /// The icons.
+    /// `icons`, one value for each size, at most [`Manifest::MAX_ICONS`]. Entries without a `src` are left out.
     pub icons: Vec<ManifestIcon>,
-    /// Pictures of it in use.
+    /// `screenshots`: paths of pictures that show the bundle in use.
     pub screenshots: Vec<Box<str>>,
-    /// Where translations are.
+    /// `localization`: where locale files are. `None` if the key is missing or cannot be used; then nothing is
+    /// localized.
     pub localization: Option<Localization>,
-    /// The program.
+    /// `server`: the program of the bundle; `None` if it is not an object.
     pub server: Option<ManifestServer>,
-    /// What its user can set, in the order of the file.
+    /// `user_config`: the settings that the user of a host can make, in the order of the file.
     pub user_config: Vec<UserConfigSetting>,
 }
 
-/// A tool or a prompt that a manifest lists.
+/// A tool or a prompt that a manifest lists. The running server may have others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ManifestEntry {
-    /// Its name on the wire.
+    /// Its name in MCP messages, by which locale files refer to it.
     pub name: Box<str>,
-    /// What it does.
+    /// What it does, in the manifest's own language.
     pub description: Option<Box<str>>,
 }
 
-/// Where translations are.
+/// The `localization` of a manifest: where its locale files are, and which language it is itself written in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Localization {
-    /// The path of the locale files.
+    /// `resources`: the path template of the locale files, as written. It may lead out of the bundle until it
+    /// is normalized.
     pub resources: LocalePath,
-    /// The language of the manifest's own texts.
+    /// `default_locale`: the language of the manifest's own texts.
     pub default_locale: Tag,
 }
 
 impl Localization {
-    /// Where locale files are when nothing else is said.
+    /// Value of `resources` if the manifest leaves it out.
     pub const DEFAULT_RESOURCES: &str = "mcpb-resources/${locale}.json";
-    /// The language of the manifest's own texts when nothing else is said.
+    /// Value of `default_locale` if the manifest leaves it out.
     pub const DEFAULT_LOCALE: &str = "en-US";
 }
 
-/// The program of a bundle.
+/// The `server` of a manifest: the program that a host runs, and talks MCP to over its standard input and
+/// output.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ManifestServer {
-    /// `node`, `python`, `binary` or `uv`.
+    /// `type`: `node`, `python`, `binary` or `uv`. Other words are kept; the check reports them.
     pub kind: Option<Box<str>>,
-    /// The file that is run.
+    /// `entry_point`: the main file of the program, relative to the bundle. The command is made of it only if
+    /// the type is `uv` and there is no `mcp_config`.
     pub entry_point: Option<Box<str>>,
-    /// How it is run.
+    /// `mcp_config`: how the program is started; `None` if it is not an object.
     pub mcp_config: Option<McpConfig>,
 }
 
-/// How the program of a bundle is run.
+/// The command line of a bundle's server, with its variants for platforms.
+///
+/// [`BundleLaunchCommand::from_manifest`](crate::BundleLaunchCommand::from_manifest) makes a command of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct McpConfig {
-    /// What applies everywhere.
+    /// The parts that apply on every platform.
     pub base: PartialCommandLine,
-    /// What applies instead on one platform, by its name.
+    /// `platform_overrides`: parts that replace those of [`base`](Self::base) on one platform, keyed by
+    /// `darwin`, `win32` or `linux`.
     pub platforms: Vec<(Box<str>, PartialCommandLine)>,
 }
 
-/// Parts of a command line; what is none here applies from elsewhere.
+/// Some parts of a command line. In an override, a part that is `None` is taken from the base.
+///
+/// Texts may contain variables such as `${__dirname}` and `${user_config.KEY}`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PartialCommandLine {
-    /// The program.
+    /// The program: a path, or a name that the system looks up.
     pub command: Option<Box<str>>,
-    /// Its arguments.
+    /// The arguments. An override replaces all of them; elements that are not strings are left out.
     pub args: Option<Vec<Box<str>>>,
-    /// Variables of its environment.
+    /// Environment variables, by name. An override replaces all of them, also with none.
     pub env: Option<Vec<(Box<str>, Box<str>)>>,
 }
 
-/// Something that a user can set.
+/// One setting of `user_config`: a value that a host asks its user for when the bundle is installed.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct UserConfigSetting {
-    /// Its name in `${user_config.FILE_NAME}`.
+    /// Its key, by which `${user_config.KEY}` refers to it.
     pub key: Box<str>,
-    /// `string`, `number`, `boolean`, `directory` or `file`.
+    /// `type`: `string`, `number`, `boolean`, `directory` or `file`.
     pub kind: Option<Box<str>>,
-    /// Its name for people.
+    /// `title`: the label that the user sees. Locale files cannot translate it.
     pub title: Option<Box<str>>,
-    /// What it is.
+    /// `description`: the explanation that the user sees. Locale files cannot translate it.
     pub description: Option<Box<str>>,
-    /// Whether there is no bundle without it.
+    /// Whether the server cannot be started without a value that is not empty.
     pub required: bool,
-    /// Whether it may be several.
+    /// Whether several values can be given, as for a list of directories.
     pub multiple: bool,
-    /// Whether it is a secret.
+    /// Whether the value is a secret, which hosts hide and store accordingly.
     pub sensitive: bool,
-    /// What it is when nothing is set: text, a number, a truth value or several texts.
+    /// The values that apply if the user sets nothing, numbers and booleans in their JSON spelling. `None` if
+    /// there is no default, or one of another type. Host variables such as `${HOME}` are replaced in it.
     pub default: Option<Vec<Box<str>>>,
-    /// Whether the default is a list.
+    /// Whether the default is written as a list, even of one element.
     pub default_is_list: bool,
-    /// The least number.
+    /// The smallest number that is accepted, if `kind` is `number`.
     pub min: Option<f64>,
-    /// The largest number.
+    /// The largest number that is accepted, if `kind` is `number`.
     pub max: Option<f64>,
 }
 
-/// Why a manifest cannot be read at all.
+/// Why a manifest cannot be parsed at all. Everything less severe is reported by [`check`](fn@crate::check).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// More bytes than a manifest may have.
+    /// The file has more than [`Manifest::MAX_BYTES`] bytes.
     TooLarge,
-    /// No JSON that can be read in one way.
+    /// The file is not JSON, or is JSON that two readers could understand differently, such as with a repeated
+    /// name.
     Unreadable(JsonParseError),
-    /// JSON, but no object.
+    /// The file is valid JSON, but not an object.
     NoObject,
 }
 
@@ -170,18 +184,18 @@ impl fmt::Display for ManifestError {
 impl core::error::Error for ManifestError {}
 
 impl Manifest {
-    /// The name of the file.
+    /// Name of the manifest, which lies at the top of the bundle.
     pub const FILE_NAME: &str = "manifest.json";
-    /// The most bytes that it may have.
+    /// Maximum size of a manifest in bytes: 4 MiB.
     pub const MAX_BYTES: usize = 4 * 1024 * 1024;
-    /// The most icons that are chosen from.
+    /// Maximum number of icons that are kept; further ones are ignored.
     pub const MAX_ICONS: usize = 1000;
 
-    /// Reads a manifest.
+    /// Parses a manifest. A byte order mark at the beginning is skipped.
     ///
     /// # Errors
     ///
-    /// [`ManifestError`] where it is no JSON object.
+    /// [`ManifestError`] if the file is too large, is not JSON, or is not an object.
     pub fn read(file: &[u8]) -> Result<Self, ManifestError> {
         if file.len() > Self::MAX_BYTES {
             return Err(ManifestError::TooLarge);
@@ -218,7 +232,8 @@ impl Manifest {
         })
     }
 
-    /// How many texts its settings have. Hosts show them when a bundle is installed, and no locale file has a place for them.
+    /// Counts the titles and descriptions of settings. Hosts show them when a bundle is installed, and no
+    /// locale file can translate them, so reports mention how many there are.
     ///
     /// Rules: B3.
     #[must_use]
@@ -227,7 +242,7 @@ impl Manifest {
         texts.flatten().filter(|text| !text.trim().is_empty()).count()
     }
 
-    /// The icons to choose from: `icons`, else the one that `icon` names.
+    /// Returns the icons to choose from: those of `icons`, or if there are none, the single `icon`.
     ///
     /// Rules: B6.
     #[must_use]
@@ -269,10 +284,14 @@ fn listed(value: Option<SpannedValue<'_>>) -> Vec<ManifestEntry> {
     elements(value).filter_map(read).collect()
 }
 
-/// How many sizes one icon may have. Each is an icon to choose from, with its path.
+/// Maximum number of sizes of one entry of `icons`. Each becomes an icon with a copy of the path, so that a
+/// short manifest could otherwise take much memory.
 const MAX_ICON_SIZES: usize = 20;
 
-/// One entry of `icons`; several where it has several sizes, as `sizes` may.
+/// Parses one entry of `icons`. Returns one icon for each size, at least one, or none if there is no `src`.
+///
+/// Accepts `sizes`, as web manifests have it, if there is no `size`: a text of sizes with blanks between them,
+/// or a list.
 fn icons(entry: SpannedValue<'_>) -> Vec<ManifestIcon> {
     let Some(src) = entry.member("src").and_then(string) else { return Vec::new() };
     let theme = entry.member("theme").and_then(string).filter(|theme| !theme.is_empty());
@@ -293,7 +312,8 @@ fn icons(entry: SpannedValue<'_>) -> Vec<ManifestIcon> {
     sizes.into_iter().map(|size| ManifestIcon { src: src.clone(), size, theme: theme.clone() }).collect()
 }
 
-/// None where it says nothing that can be used.
+/// Parses `localization`. Returns `None` if a value is of the wrong type, has no placeholder or is no language
+/// tag: a guess would localize into the wrong language.
 fn localization(value: SpannedValue<'_>) -> Option<Localization> {
     if value.kind() != JsonKind::Object {
         return None;

@@ -1,46 +1,50 @@
-//! What was measured of a picture.
+//! What a host measures of a picture, for the check of icons.
 
 use core::fmt;
 
 use super::icon::PixelSize;
 
-/// Facts about a picture of a bundle. Whoever reads files measures them; the check judges them.
+/// Measurements of a picture in a bundle.
+///
+/// A host decodes the picture and measures, because that takes a decoder and files; [`check`](fn@crate::check)
+/// judges the numbers.
 ///
 /// Rules: B7.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct PictureFacts {
-    /// How large it is.
+    /// The real size, as opposed to the one that the manifest declares.
     pub size: PixelSize,
-    /// Whether anything of it lets the background through.
+    /// Whether at least one pixel is not fully opaque.
     pub transparent: bool,
-    /// How well it is seen on a light background: a contrast ratio from 1, which is not at all, to 21.
+    /// Contrast of the picture with a light background, as a ratio of WCAG 2: from 1 (invisible) to 21.
     pub on_light: f32,
-    /// How well it is seen on a dark background.
+    /// Contrast of the picture with a dark background, in the same way.
     pub on_dark: f32,
-    /// The same for the same pixels.
+    /// A hash of size and pixels: pictures that look the same have the same number. It is not
+    /// collision-resistant, and is only compared within one run.
     pub digest: u64,
 }
 
 impl PictureFacts {
-    /// These facts.
+    /// Builds the measurements, for hosts, which cannot write a `#[non_exhaustive]` struct literally.
     #[must_use]
     pub fn new(size: PixelSize, transparent: bool, on_light: f32, on_dark: f32, digest: u64) -> Self {
         Self { size, transparent, on_light, on_dark, digest }
     }
 }
 
-/// Why nothing was measured.
+/// Why a picture could not be measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PictureError {
-    /// There is no such file, or it cannot be read.
+    /// The file is not in the bundle, or cannot be read.
     Missing,
-    /// It does not begin as PNG files do.
+    /// The file does not begin with the PNG signature. No other format is supported.
     NotPng,
-    /// It begins so, and then has what no PNG file has.
+    /// The file begins as a PNG, but cannot be decoded.
     Broken,
-    /// It has more pixels than are looked at.
+    /// The picture has more pixels than the host decodes.
     TooLarge,
 }
 
@@ -56,7 +60,7 @@ impl fmt::Display for PictureError {
 }
 
 impl PictureError {
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! A manifest as a user of one locale sees it.
+//! A manifest in the language of one user: [`ManifestResolver`] asks for locale files and puts their texts in.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -13,7 +13,10 @@ use super::manifest::Manifest;
 use mcp_attune::catalog::{self, CompiledLocale, LocaleFileFinding, LocaleKeyPath, TextSlot};
 use mcp_attune::language::Tag;
 
-/// A text of a manifest that can be translated.
+/// A text of a manifest that locale files can translate.
+///
+/// These are all there are. A locale file cannot change anything else of a manifest, and cannot add tools or
+/// prompts. `Display` writes the path in the locale file, such as `tools.get_weather.description`.
 ///
 /// Rules: B3.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,18 +28,21 @@ pub enum ManifestField {
     Description,
     /// `long_description`
     LongDescription,
-    /// `keywords`, which are replaced together
+    /// `keywords`: a translation replaces the whole list.
     Keywords,
     /// `author.name`
     Author,
-    /// The `description` of a tool that the manifest lists.
+    /// The `description` of the listed tool with this name.
     Tool(Box<str>),
-    /// The `description` of a prompt that the manifest lists.
+    /// The `description` of the listed prompt with this name.
     Prompt(Box<str>),
 }
 
 impl ManifestField {
-    /// Every text of a manifest that can be translated, with what the manifest itself has for it. Keywords are one text.
+    /// Returns every translatable text of a manifest with what the manifest itself has for it, or `None` if it
+    /// has nothing.
+    ///
+    /// Keywords count as one text, joined with commas. A tool or prompt that is listed twice is returned once.
     #[must_use]
     pub fn all(manifest: &Manifest) -> Vec<(Self, Option<Cow<'_, str>>)> {
         let keywords = Some(&manifest.keywords).filter(|words| !words.is_empty());
@@ -58,7 +64,7 @@ impl ManifestField {
         all
     }
 
-    /// Its place in a locale file.
+    /// Returns where a locale file has the translation.
     #[must_use]
     pub fn path(&self) -> LocaleKeyPath {
         let path = |names: &[&str]| names.iter().fold(LocaleKeyPath::default(), |path, name| path.with(name));
@@ -73,7 +79,8 @@ impl ManifestField {
         }
     }
 
-    /// What a locale has for it, as JSON.
+    /// Returns the translation in a locale, written as JSON and ready to be spliced in; `None` if the locale
+    /// has none.
     fn translation_in(&self, locale: &CompiledLocale) -> Option<String> {
         let own = locale.bundle();
         let quoted = |text: &Option<Box<str>>| text.as_deref().map(|text| JsonQuoted(text).to_string());
@@ -104,50 +111,63 @@ impl fmt::Display for ManifestField {
     }
 }
 
-/// Where a text came from.
+/// Where the text of a field was found, for commands that show or explain a localized manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ManifestFieldOrigin {
-    /// The locale file of this language.
+    /// In the locale file of this language.
     Locale(Tag),
-    /// The manifest itself.
+    /// In no locale file that was searched; the manifest's own text stays.
     Manifest,
-    /// There is none.
+    /// Neither in a locale file nor in the manifest.
     Nowhere,
 }
 
-/// A manifest on its way to a user: which file is needed next, until nothing is missing.
+/// A state machine that localizes a manifest for one user and asks its host for the locale files it needs.
+///
+/// The host repeats two steps until [`next_file`](Self::next_file) returns `None`, and then calls
+/// [`finish`](Self::finish):
+///
+/// 1. It reads the file that `next_file` names.
+/// 2. It passes the contents on with [`apply_file`](Self::apply_file) or, if the file was parsed before,
+///    [`apply_locale`](Self::apply_locale); if the file cannot be read, it calls [`skip`](Self::skip).
+///
+/// Each field takes the first translation that is found, in the order of [`BundleLocales::fallback_files`]. No
+/// file is asked for once every field has one.
 ///
 /// Rules: B3, B4, B5.
 #[derive(Debug)]
 pub struct ManifestResolver<'a> {
     manifest: &'a Manifest,
+    /// The files after `next`, in the order of preference.
     row: std::vec::IntoIter<&'a BundleLocaleFile>,
+    /// The file that the host is asked for; `None` after the last one.
     next: Option<&'a BundleLocaleFile>,
     fields: Vec<ManifestFieldLookup>,
 }
 
-/// A text that is looked for.
+/// One field, and what was found for it so far.
 #[derive(Debug)]
 struct ManifestFieldLookup {
     field: ManifestField,
-    /// Whether the manifest has one.
+    /// Whether the manifest itself has a text.
     own: bool,
-    /// What was found first, as JSON, and in which language.
+    /// The first translation that was found, as JSON, and its language.
     found: Option<(String, Tag)>,
 }
 
-/// A manifest as a user of one locale sees it.
+/// A manifest localized for one user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ResolvedManifest {
-    /// The manifest, with the texts in their places and everything else as it was.
+    /// The manifest as JSON: translations spliced in, every other byte as in the original.
     pub text: String,
-    /// Where each text came from.
+    /// Every translatable field, and where its text comes from.
     pub fields: Vec<(ManifestField, ManifestFieldOrigin)>,
 }
 
 impl ResolvedManifest {
-    /// The same with an icon that was chosen, as an object in the place of `icon`.
+    /// Returns the manifest with the chosen icon as an object under `icon`, with `null` for an unknown size or
+    /// theme.
     ///
     /// ```
     /// use mcp_attune_bundle::{ManifestIcon, BundleLocales, Manifest, ManifestResolver};
@@ -178,7 +198,8 @@ impl ResolvedManifest {
 }
 
 impl<'a> ManifestResolver<'a> {
-    /// For a user of this locale.
+    /// Starts to localize a manifest for a user of this locale. `locales` must have been found with the same
+    /// manifest.
     #[must_use]
     pub fn new(manifest: &'a Manifest, locales: &'a BundleLocales, locale: &Tag) -> Self {
         let mut row = locales.fallback_files(locale).into_iter();
@@ -190,18 +211,18 @@ impl<'a> ManifestResolver<'a> {
         Self { manifest, row, next, fields }
     }
 
-    /// The file that is needed next; none once there is nothing more to find.
+    /// Returns the file that is needed next; `None` if every field has a translation or no file is left.
     #[must_use]
     pub fn next_file(&self) -> Option<&'a BundleLocaleFile> {
         self.next.filter(|_| self.fields.iter().any(|sought| sought.found.is_none()))
     }
 
-    /// Goes on without the file that was wanted.
+    /// Continues without the file that was asked for, because it is missing or cannot be read.
     pub fn skip(&mut self) {
         self.next = self.row.next();
     }
 
-    /// Goes on with the file that was wanted, read before.
+    /// Continues with the file that was asked for, which the host has parsed before.
     pub fn apply_locale(&mut self, locale: &CompiledLocale) {
         for ManifestFieldLookup { field, found, .. } in &mut self.fields {
             if found.is_none() {
@@ -211,11 +232,15 @@ impl<'a> ManifestResolver<'a> {
         self.skip();
     }
 
-    /// Goes on with the bytes of the file that was wanted; told is what of it cannot be used.
+    /// Parses the contents of the file that was asked for, and continues with it. Does nothing if no file is
+    /// left.
+    ///
+    /// Returns the entries of the file that cannot be used; the others are.
     ///
     /// # Errors
     ///
-    /// [`LocaleFileError`](catalog::LocaleFileError) where nothing of it can. It is skipped then.
+    /// [`LocaleFileError`](catalog::LocaleFileError) if nothing in the file can be used. The file is skipped
+    /// then, and the caller can go on.
     pub fn apply_file(&mut self, file: &[u8]) -> Result<Vec<LocaleFileFinding>, catalog::LocaleFileError> {
         let Some(wanted) = self.next else { return Ok(Vec::new()) };
         match CompiledLocale::read(wanted.tag.clone(), file) {
@@ -230,7 +255,7 @@ impl<'a> ManifestResolver<'a> {
         }
     }
 
-    /// The manifest with what was found.
+    /// Returns the manifest with all translations found so far. Can be called at any time.
     #[must_use]
     pub fn finish(self) -> ResolvedManifest {
         let fields = self.fields.iter().map(|ManifestFieldLookup { field, own, found }| {
@@ -246,6 +271,8 @@ impl<'a> ManifestResolver<'a> {
         ResolvedManifest { text, fields }
     }
 
+    /// Returns the manifest's text with the translations in it; `None` if it cannot be edited, which leaves it
+    /// as it is.
     fn splice_texts(&self) -> Option<String> {
         // It was read before, so it can be read.
         let read = Document::parse(self.manifest.text.as_bytes()).ok()?;
@@ -274,6 +301,7 @@ impl<'a> ManifestResolver<'a> {
     }
 }
 
+/// Spans of a manifest and what replaces them, collected and then applied in one pass.
 #[derive(Default)]
 struct ManifestEdits(Vec<(ByteSpan, String)>);
 
@@ -283,7 +311,7 @@ impl ManifestEdits {
         to.splice(&edits).ok()
     }
 
-    /// Puts a member into an object, in place of the one that is there.
+    /// Sets a member of an object: replaces its value, or inserts it as the first member. `text` is JSON.
     fn set_member(&mut self, object: SpannedValue<'_>, name: &str, text: &str) {
         if let Some(there) = object.member(name) {
             self.0.push((there.span(), text.to_owned()));
@@ -293,7 +321,8 @@ impl ManifestEdits {
         self.0.push((object.opening(), format!("\"{name}\": {text}{comma}")));
     }
 
-    /// Puts descriptions into the entries of a list, by their names.
+    /// Sets the `description` of those entries of a list whose `name` has a translation. Entries are never
+    /// added.
     fn set_descriptions(&mut self, list: Option<SpannedValue<'_>>, texts: &HashMap<&str, &str>) {
         if texts.is_empty() {
             return;

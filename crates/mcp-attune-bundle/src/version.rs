@@ -1,28 +1,30 @@
-//! Which manifests there are.
+//! Versions of the manifest format.
 
 use core::fmt;
 
-/// The version of a manifest.
+/// A version of the manifest format, which decides the official schema that a manifest is validated with.
+///
+/// Versions are ordered from old to new. Each allows the keys of the versions before it.
 ///
 /// Rules: B1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum ManifestVersion {
-    /// The first, mostly said as `dxt_version`.
+    /// The first version, mostly declared as `dxt_version` instead of `manifest_version`.
     V0_1,
-    /// With `privacy_policies`.
+    /// Adds `privacy_policies`.
     V0_2,
-    /// With `localization`, `icons` and `_meta`.
+    /// Adds `localization`, `icons` and `_meta`.
     V0_3,
-    /// With servers that uv runs.
+    /// Adds the server type `uv`.
     V0_4,
 }
 
 impl ManifestVersion {
-    /// All of them, the oldest first.
+    /// All known versions, the oldest first.
     pub const ALL: [Self; 4] = [Self::V0_1, Self::V0_2, Self::V0_3, Self::V0_4];
 
-    /// As a manifest writes it.
+    /// Returns the version as a manifest writes it, such as `0.3`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +35,7 @@ impl ManifestVersion {
         }
     }
 
-    /// Reads what a manifest writes.
+    /// Parses a version exactly as a manifest writes it. Returns `None` for an unknown one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.as_str() == text)

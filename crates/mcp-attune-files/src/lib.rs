@@ -1,7 +1,14 @@
-//! Attune's files on disk. Locale files: a [`LocaleFolder`] knows which there are, and loads them when they are first needed;
-//! translators' tools read and write them whole. Templates: a [`TemplateFiles`] has those of one tool, resource or prompt, and
-//! [`ServerTemplateFiles`] those of a server. A [`FileWatcher`] follows locale files and templates when they change. Bundles:
-//! [`bundle::Bundle`] is a folder or an archive of one, opened without trusting it.
+//! Attune's files on disk: locale files, templates and bundles.
+//!
+//! The crates with the rules do no I/O; this one reads the files for them, within bounds, and follows their
+//! changes.
+//!
+//! - Locale files: [`LocaleFolder`] knows which there are, and loads each when it is first needed. Translators'
+//!   tools read and write them whole, with [`read_locale_file`] and [`write_atomically`].
+//! - Templates: [`TemplateFiles`] has those of one tool, resource or prompt, and [`ServerTemplateFiles`] those
+//!   of a server.
+//! - [`FileWatcher`] reloads locale files and templates when they change. No request waits for it.
+//! - Bundles: [`bundle::Bundle`] is a folder or an archive of one, opened without trusting it.
 #![cfg_attr(
     not(test),
     warn(

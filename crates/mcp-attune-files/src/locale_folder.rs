@@ -1,11 +1,15 @@
-//! A folder of locale files.
+//! The locale files of one server in a folder, loaded lazily and cached.
 //!
 //! 1. Which files there are is known from the start; a file is read when a caller first needs it, and kept.
-//! 2. When a [`Watcher`](crate::Watcher) looks, new files count, files that are gone do not, and those that changed are read
-//!    again. A changed file that is broken is told, and what it was before stays. Nothing else looks for changes.
-//! 3. No more than [`Folder::MAX_CACHED_BYTES`] bytes of files are kept; the one that was not needed for longest goes first. A file that
-//!    is too large is not read at all.
-//! 4. One file is read at a time: a thousand callers who need the same one wait for one reading of it.
+//! 2. When a [`FileWatcher`](crate::FileWatcher) looks, new files are added, files that are gone are removed,
+//!    and cached files that changed are read again. A changed file that is broken is logged, and what it was
+//!    before stays in use. Nothing else looks for changes.
+//! 3. No more than [`LocaleFolder::MAX_CACHED_BYTES`] bytes of files are kept after a load; the least recently
+//!    used goes first. A file that is too large for a locale file is not read at all.
+//! 4. One file is read at a time: a thousand callers who need the same one wait for a single read.
+//!
+//! There are two locks. `reading` is held while the disk is used, by one thread at a time; `state` is held for
+//! moments only. `cached` takes only the latter, so callers whose files are at hand never wait for the disk.
 //!
 //! Rules: G4, L7.
 
@@ -21,44 +25,56 @@ use crate::pattern::{FoundLocaleFile, LocaleFilePattern, WatchedFileStamp};
 use crate::store;
 use crate::watcher::WatchedFiles;
 
-/// How many things that are wrong with one file are told.
+/// Maximum number of problems that are logged of one file, and of file names at one look.
 const MAX_LOGGED_FINDINGS: usize = 10;
 
-/// The locale files of one server.
+/// The locale files of one server, as a [`LocaleStore`] for requests and as [`WatchedFiles`] for a watcher.
+///
+/// Hosts call [`cached`](LocaleStore::cached) where requests are served, and [`load`](LocaleStore::load), which
+/// blocks on the disk, on another thread. What is wrong with files is logged with file, line and a hint;
+/// callers then get the texts of related languages, or the server's own.
 pub struct LocaleFolder {
     pattern: LocaleFilePattern,
     default: Tag,
-    /// Held by whoever reads files.
+    /// Held by the one thread that reads files.
     reading: Mutex<()>,
-    /// How many bytes of files are kept.
+    /// Maximum size of cached files in bytes.
     most: u64,
     state: Mutex<LocaleFolderState>,
 }
 
+/// Everything that changes, behind one lock.
 struct LocaleFolderState {
+    /// Which languages there are; replaced when files are added or removed.
     catalogs: Arc<LocaleIndex>,
+    /// The files at the last look.
     found: Vec<FoundLocaleFile>,
+    /// Names without a language tag at the last look, so that they are logged once.
     strange: Vec<String>,
+    /// The cache.
     kept: HashMap<Tag, CachedLocaleFile>,
-    /// Goes up with every use.
+    /// A counter that increases with every use, as the clock of the cache.
     now: u64,
 }
 
+/// A file that was read, successfully or not.
 struct CachedLocaleFile {
-    /// None where it could never be read.
+    /// `None` if no version of the file could be used. It is kept too, so that it is not read again for every
+    /// caller.
     locale: Option<Arc<CompiledLocale>>,
     /// The state of the file that was read last, whether or not it could be used.
     stamp: WatchedFileStamp,
+    /// The counter at the last use.
     used: u64,
 }
 
 impl LocaleFolder {
-    /// How many bytes of files are kept. Ready for use, they take some three times as much.
+    /// Maximum size of cached files in bytes, as on disk. Compiled, they take about three times as much memory.
     pub const MAX_CACHED_BYTES: u64 = 64 << 20;
 
-    /// The files of this pattern; `default` is the language of the server's own texts.
+    /// Lists the files of a pattern, without reading them. `default` is the language of the server's own texts.
     ///
-    /// A folder that is not there has no files, until it is.
+    /// A folder that does not exist has no files; once it does, the next look of a watcher finds them.
     #[must_use]
     pub fn new(pattern: LocaleFilePattern, default: Tag) -> Self {
         let (found, strange) = pattern.find();
@@ -79,7 +95,8 @@ impl LocaleFolder {
     }
 }
 
-/// As many languages as a server can offer; more are told and left out.
+/// Builds the index of languages. If there are more files than a server can offer languages, the rest is logged
+/// and left out.
 fn catalogs(default: &Tag, found: &[FoundLocaleFile]) -> LocaleIndex {
     let most = Languages::MAX_OFFERED - 1;
     if found.len() > most {
@@ -97,7 +114,7 @@ fn warn_about_names(pattern: &LocaleFilePattern, strange: &[String]) {
     }
 }
 
-/// Reads one file; none where it is refused, which is told.
+/// Reads and compiles one file. Returns `None` if it cannot be used; that and unusable entries are logged.
 fn read(tag: &Tag, path: &Path, stamp: WatchedFileStamp) -> Option<Arc<CompiledLocale>> {
     let wrong = |why: &dyn fmt::Display| tracing::warn!("{}: {why}", path.display());
     let most = ParsedLocaleFile::MAX_BYTES as u64;
@@ -223,7 +240,8 @@ impl WatchedFiles for LocaleFolder {
 }
 
 impl LocaleFolderState {
-    /// Lets go of what was not needed for longest, but for what is needed now.
+    /// Removes the least recently used files until the cache is within its bound. The files of the language
+    /// `chosen` stay, even if they alone exceed it: somebody is waiting for them.
     fn drop_oldest(&mut self, chosen: &Tag, most: u64) {
         while self.kept.values().map(|kept| kept.stamp.bytes).sum::<u64>() > most {
             let needed = self.catalogs.required_locales(chosen);

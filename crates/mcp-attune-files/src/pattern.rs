@@ -1,4 +1,4 @@
-//! Paths with a place for a locale in them: `locales/${locale}.json`.
+//! Path patterns of locale files, such as `locales/${locale}.json`, and the files that match them.
 
 use std::fmt;
 use std::fs;
@@ -8,10 +8,14 @@ use std::time::SystemTime;
 use mcp_attune::language::Tag;
 use mcp_attune_bundle::LocalePath;
 
-/// How many entries of a folder are looked at.
+/// Maximum number of entries of a folder that are looked at; the others are ignored.
 const MAX_SCANNED_ENTRIES: usize = 10_000;
 
-/// The path of every locale's file.
+/// The path of every locale's file, with `${locale}` in place of the language tag.
+///
+/// The placeholder may be a file name, a part of one, or a folder, and may occur several times. It is
+/// recognized in lower case only. The path comes from an operator and may lead anywhere; paths in bundles are
+/// checked by `mcp-attune-bundle`.
 ///
 /// ```
 /// use mcp_attune::language::Tag;
@@ -26,7 +30,7 @@ pub struct LocaleFilePattern {
     path: LocalePath,
 }
 
-/// A path without `${locale}` in it.
+/// A path without `${locale}` in it. `Display` says what to write instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocaleFilePatternError;
 
@@ -38,22 +42,28 @@ impl fmt::Display for LocaleFilePatternError {
 
 impl std::error::Error for LocaleFilePatternError {}
 
-/// A file that was found.
+/// A locale file that exists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct FoundLocaleFile {
     pub(crate) tag: Tag,
     pub(crate) path: PathBuf,
+    /// Its state when the folder was listed.
     pub(crate) stamp: WatchedFileStamp,
 }
 
-/// What tells one state of a file from another.
+/// The state of a file, by which a change is recognized: its size and modification time.
+///
+/// A change that keeps both goes unnoticed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct WatchedFileStamp {
+    /// Its size in bytes.
     pub(crate) bytes: u64,
+    /// Its modification time; `None` if the system does not provide it.
     changed: Option<SystemTime>,
 }
 
 impl WatchedFileStamp {
+    /// Returns the current state of a regular file, following links; `None` if there is none.
     pub(crate) fn read_stamp(path: &Path) -> Option<Self> {
         let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         Some(Self { bytes: file.len(), changed: file.modified().ok() })
@@ -61,14 +71,14 @@ impl WatchedFileStamp {
 }
 
 impl LocaleFilePattern {
-    /// What stands in the path where the tag goes.
+    /// The placeholder that is replaced by the language tag.
     pub const LOCALE_PLACEHOLDER: &str = LocalePath::PLACEHOLDER;
 
-    /// A path with the place in it, once or more often; the same locale goes into all of them.
+    /// Parses a path with at least one placeholder. The same locale replaces all of them.
     ///
     /// # Errors
     ///
-    /// [`LocaleFilePatternError`] where it is not there.
+    /// [`LocaleFilePatternError`] if the path has no placeholder.
     pub fn new(path: &str) -> Result<Self, LocaleFilePatternError> {
         if !path.contains(Self::LOCALE_PLACEHOLDER) {
             return Err(LocaleFilePatternError);
@@ -76,7 +86,7 @@ impl LocaleFilePattern {
         Ok(Self { path: LocalePath::from_pieces(path.split(Self::LOCALE_PLACEHOLDER)) })
     }
 
-    /// The files in a folder that are named by their locale, with this suffix.
+    /// Returns the pattern of files in a folder that are named by their locale, with a suffix such as `.json`.
     ///
     /// ```
     /// assert_eq!(mcp_attune_files::LocaleFilePattern::in_folder("locales", ".json").to_string(), "locales/${locale}.json");
@@ -86,7 +96,10 @@ impl LocaleFilePattern {
         Self { path: LocalePath::from_pieces([format!("{folder}/").as_str(), suffix]) }
     }
 
-    /// The same path, seen from a folder where it is relative.
+    /// Resolves a relative pattern from a folder, such as the one of the configuration that names it. An
+    /// absolute pattern stays.
+    ///
+    /// So does a relative one if the folder's path is not UTF-8.
     #[must_use]
     pub fn resolve_from(self, folder: &Path) -> Self {
         let text = self.to_string();
@@ -96,13 +109,14 @@ impl LocaleFilePattern {
         }
     }
 
-    /// The path of one locale's file.
+    /// Returns the path of one locale's file, whether or not there is one.
     #[must_use]
     pub fn path_for(&self, tag: &Tag) -> PathBuf {
         PathBuf::from(self.path.with_locale(tag.as_str()))
     }
 
-    /// The folder that the locales are in.
+    /// Returns the folder that is listed to find the files: the one that the part with the first placeholder is
+    /// in.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         match self.path.split_at_locale().0.as_str() {
@@ -112,7 +126,8 @@ impl LocaleFilePattern {
         }
     }
 
-    /// The files that are there, by their tags, and the names in their place that are no tag.
+    /// Lists the folder, and returns the files that exist, sorted by tag, and the names that match the pattern
+    /// but have no language tag, for a warning. A folder that cannot be read has no files.
     pub(crate) fn find(&self) -> (Vec<FoundLocaleFile>, Vec<String>) {
         let (_, own, below) = self.path.split_at_locale();
         let (mut found, mut strange) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Everything that an operator wrote for the answers of one server.
+//! Everything that an operator wrote to shape the answers of one server, read from files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,31 +11,40 @@ use mcp_attune_shape::{OperatorContent, ToolShaping};
 use crate::templates::TemplateFiles;
 use crate::watcher::WatchedFiles;
 
-/// Where what an operator wrote is.
+/// Where the templates and hints of one server are, as its configuration says.
+///
+/// A path of templates is a stem: `templates/get_weather` stands for `templates/get_weather.md`,
+/// `templates/get_weather.compact.md` and so on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ServerTemplatePaths {
-    /// Whether `instructions` say what the caller gets.
+    /// Whether a sentence is added to the server's `instructions` that tells the caller in which form results
+    /// come.
     pub announce: bool,
-    /// By the name of the tool.
+    /// Paths of each tool, by its name.
     pub tools: BTreeMap<String, ToolTemplatePaths>,
-    /// What the templates of a resource begin with, by its URI.
+    /// Stem of the templates of each resource, by its URI.
     pub resources: BTreeMap<String, PathBuf>,
-    /// What the templates of a prompt begin with, by its name.
+    /// Stem of the templates of each prompt, by its name.
     pub prompts: BTreeMap<String, PathBuf>,
 }
 
-/// Where what an operator wrote for a tool is.
+/// Where the templates and hints of one tool are.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ToolTemplatePaths {
-    /// What its templates begin with.
+    /// Stem of its templates; `None` if it has none.
     pub templates: Option<PathBuf>,
-    /// Its hints.
+    /// File of its hints, one a line; `None` if it has none.
     pub hints: Option<PathBuf>,
-    /// The fields that a compact answer can do without.
+    /// Fields of its results that a compact answer may leave out. They are part of the configuration, not of a
+    /// file.
     pub low_priority: Vec<String>,
 }
 
-/// [`OperatorContent`] from files. A [`Watcher`](crate::FileWatcher) follows them when they change.
+/// The templates and hints of one server, compiled, and kept up to date by a
+/// [`FileWatcher`](crate::FileWatcher).
+///
+/// As a [`ShaperSource`] it hands out [`OperatorContent`], which does not change any more: a request is shaped
+/// by what held when it began, even if files change meanwhile.
 ///
 /// ```
 /// use mcp_attune_files::{ServerTemplatePaths, ServerTemplateFiles};
@@ -50,11 +59,13 @@ pub struct ServerTemplateFiles {
     tools: BTreeMap<String, TemplateFiles>,
     resources: BTreeMap<String, TemplateFiles>,
     prompts: BTreeMap<String, TemplateFiles>,
+    /// What is handed out now. It is replaced as a whole.
     content: Mutex<Arc<OperatorContent>>,
 }
 
 impl ServerTemplateFiles {
-    /// Reads the files. What is wrong with them is logged.
+    /// Reads and compiles the files. Blocks on the disk. What is wrong with them is logged, and the files in
+    /// question are left out.
     #[must_use]
     pub fn new(places: ServerTemplatePaths) -> Self {
         let shelf =
@@ -73,13 +84,13 @@ impl ServerTemplateFiles {
         shelves
     }
 
-    /// What was written as of now.
+    /// Returns the templates and hints as they were at the last look at the files.
     #[must_use]
     pub fn current_content(&self) -> Arc<OperatorContent> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes content of what the shelves have now.
+    /// Replaces what is handed out by what the files contain now.
     fn rebuild_content(&self) {
         let templates = |shelves: &BTreeMap<String, TemplateFiles>| {
             shelves.iter().map(|(name, shelf)| (name.clone(), shelf.templates())).collect()

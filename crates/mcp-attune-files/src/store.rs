@@ -1,4 +1,4 @@
-//! Locale files read and written whole, for translators' tools.
+//! Locale files read and written whole, for translators' tools; and how any file is replaced safely.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -10,18 +10,21 @@ use mcp_attune::language::Tag;
 
 use crate::pattern::{FoundLocaleFile, LocaleFilePattern};
 
-/// A file, and the language that its name says.
+/// A locale file that exists, and the language that its name says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TaggedLocaleFile {
-    /// The language.
+    /// The language, as the name spells it.
     pub tag: Tag,
-    /// Where the file is.
+    /// The path of the file.
     pub path: PathBuf,
 }
 
 impl LocaleFilePattern {
-    /// The files that are there, by their tags, and the names in their place that are no tag.
+    /// Lists the files of this pattern. Blocks on the disk.
+    ///
+    /// Returns the files that exist, sorted by tag, and the names that match the pattern but have no language
+    /// tag, for a warning.
     #[must_use]
     pub fn files(&self) -> (Vec<TaggedLocaleFile>, Vec<String>) {
         let (found, strange) = self.find();
@@ -35,18 +38,20 @@ impl LocaleFilePattern {
     }
 }
 
-/// Reads a file, up to one byte more than a locale file may have: [`ParsedLocaleFile::read`] then says that it is too large.
+/// Reads a locale file, but no more than one byte over [`ParsedLocaleFile::MAX_BYTES`]. That byte makes
+/// [`ParsedLocaleFile::read`] refuse the file as too large.
 ///
 /// # Errors
 ///
-/// What the system says.
+/// Those of opening and reading the file.
 pub fn read_locale_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(ParsedLocaleFile::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What is at a path and would have to make room for a file: a folder, a device, a pipe, or a link that leads nowhere.
+/// An error: something that is not a regular file is where a file should be written, namely a folder, a device,
+/// a pipe, a socket, or a link that leads to one of them or nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotAFile;
 
@@ -58,12 +63,15 @@ impl fmt::Display for NotAFile {
 
 impl std::error::Error for NotAFile {}
 
-/// Finds the file that is replaced when a path is written to: the path itself, or what it leads to where it is a link.
-/// Everything that writes a file asks this first, because a file that is moved into its place replaces whatever is there.
+/// Returns the file that has to be replaced in order to write to a path: the path itself, or what it points to
+/// if it is a link.
+///
+/// Everything that replaces a file by renaming another one onto it has to ask this first, because renaming
+/// would replace a link or a device as well.
 ///
 /// # Errors
 ///
-/// [`NotAFile`] where something is there that is no regular file. It stays.
+/// [`NotAFile`] if there is something at the path that is not a regular file. It is left as it is.
 pub fn resolve_write_target(path: &Path) -> Result<PathBuf, NotAFile> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(path.to_owned());
@@ -72,11 +80,16 @@ pub fn resolve_write_target(path: &Path) -> Result<PathBuf, NotAFile> {
     if fs::metadata(&target).is_ok_and(|found| found.is_file()) { Ok(target) } else { Err(NotAFile) }
 }
 
-/// Writes a file as a whole: whoever reads it sees what it was or what it is, and never a part.
+/// Writes a file such that readers see either the old or the new contents, never a part.
+///
+/// The text is written to a temporary file in the same folder, synchronized to disk, given the permissions of
+/// the old file, and renamed onto it. Two writers in one process must not write to the same path at the same
+/// time: they would share the temporary file.
 ///
 /// # Errors
 ///
-/// What the system says, or [`NotAFile`]. What is there then is what it was.
+/// Those of the file system, or [`NotAFile`] as the source of an `AlreadyExists`. The old contents stay, and
+/// the temporary file is removed.
 pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     let path = resolve_write_target(path).map_err(|why| io::Error::new(io::ErrorKind::AlreadyExists, why))?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();

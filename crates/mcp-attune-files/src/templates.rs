@@ -1,10 +1,12 @@
-//! The templates of one thing, in files beside each other: `templates/get_weather.md`, `templates/get_weather.compact.md`.
+//! The templates of one tool, resource or prompt, in files beside each other: `templates/get_weather.md`,
+//! `templates/get_weather.compact.md`.
 //!
-//! 1. The files of a stem are read when it is first asked for them. A name that no template can have, and a text that is none,
-//!    are told with file, line and what to do, and are no template.
-//! 2. When they are [refreshed](Shelf::refresh), new ones count, those that are gone do not, and those that changed are
-//!    read again. A changed file that is broken is told once, and what it was before stays.
-//! 3. No more than [`Shelf::MAX_FILES`] files are read, none of them larger than a template may be.
+//! 1. The files of a stem are read at once. A name that no template can have, and a text that does not compile,
+//!    are logged with file, line and a hint, and are left out.
+//! 2. When they are [refreshed](TemplateFiles::refresh), new files are added, files that are gone are removed,
+//!    and those that changed are read again. A changed file that is broken is logged once, and what it was
+//!    before stays in use.
+//! 3. No more than [`TemplateFiles::MAX_FILES`] files are read, none of them larger than a template may be.
 //!
 //! Rules: F8, F10, G4.
 
@@ -21,10 +23,13 @@ use mcp_attune_shape::template::{
 
 use crate::pattern::WatchedFileStamp;
 
-/// How many entries of a folder are looked at.
+/// Maximum number of entries of a folder that are looked at; the others are ignored.
 const MAX_FOLDER_ENTRIES: usize = 10_000;
 
-/// The templates and the hints of one tool, resource or prompt, as they are on disk.
+/// The templates and hints of one tool, resource or prompt, as they are on disk.
+///
+/// What follows the stem in a file's name says which callers a template is for: `get_weather.compact.md` is for
+/// those who ask for compact Markdown. The hints are a file of their own, which the configuration names.
 ///
 /// ```
 /// use mcp_attune_files::TemplateFiles;
@@ -34,62 +39,67 @@ const MAX_FOLDER_ENTRIES: usize = 10_000;
 /// assert!(shelf.findings().is_empty());
 /// ```
 pub struct TemplateFiles {
-    /// The folder, and the name that the files begin with.
+    /// The folder, and the beginning of the file names; `None` if there are no templates.
     stem: Option<(PathBuf, String)>,
+    /// The file of hints.
     hints: Option<PathBuf>,
-    /// Held by whoever reads files.
+    /// Held by the one thread that reads files.
     reading: Mutex<()>,
     state: Mutex<TemplateFilesState>,
 }
 
 #[derive(Default)]
 struct TemplateFilesState {
+    /// The files by what follows the stem, such as `compact.md`.
     files: BTreeMap<String, LoadedTemplateFile<Template>>,
+    /// The file of hints, if it exists.
     note: Option<LoadedTemplateFile<ToolHints>>,
+    /// All usable templates, ready to be handed out.
     templates: Arc<TemplateSet>,
     hints: Arc<ToolHints>,
+    /// What is wrong now. It is compared with the next look, so that each problem is logged once.
     findings: Vec<TemplateFileFinding>,
 }
 
-/// A file that was read.
+/// A file that was read, successfully or not.
 struct LoadedTemplateFile<T> {
-    /// None where it could never be used.
+    /// The last usable version; `None` if there was none.
     read: Option<Arc<T>>,
     /// The state of the file that was read last, whether or not it could be used.
     stamp: WatchedFileStamp,
-    /// What is wrong with that.
+    /// What is wrong with that state of the file.
     wrong: Option<TemplateFileFinding>,
 }
 
-/// Something that is wrong with a file of templates.
+/// A file that cannot be used, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TemplateFileFinding {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Why it is not used.
+    /// Why it cannot be used, or why its last usable version is used instead.
     pub why: TemplateFileError,
 }
 
-/// Why a file is no template.
+/// Why a file cannot be used as a template or as hints.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TemplateFileError {
-    /// Its name says not what it is for.
+    /// What follows the stem in its name is not the variant of a template.
     Name(TemplateNameError),
-    /// Its text is none.
+    /// Its text does not compile.
     Text(TemplateCompileError),
-    /// More bytes than a template may have.
+    /// It has more than [`MAX_SOURCE`] bytes.
     TooLarge,
     /// It is not UTF-8.
     Encoding,
-    /// The system does not give it.
+    /// Opening or reading it failed.
     Unreadable(io::ErrorKind),
-    /// There are more files than are read.
+    /// It is the first of the files beyond [`TemplateFiles::MAX_FILES`], none of which are read.
     TooMany,
 }
 
-/// Says where, what is wrong, and what to do.
+/// Writes one line: file, line and column if known, what is wrong, and a hint.
 impl fmt::Display for TemplateFileFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
@@ -111,11 +121,13 @@ impl fmt::Display for TemplateFileFinding {
 }
 
 impl TemplateFiles {
-    /// How many files of one stem are read.
+    /// Maximum number of template files of one stem.
     pub const MAX_FILES: usize = 64;
 
-    /// The templates whose paths begin with `stem` and a dot, and the file of hints. They are read now; files and folders that are not there
-    /// have nothing in them, until they are.
+    /// Reads the templates whose paths begin with `stem` and a dot, and the file of hints. Blocks on the disk.
+    ///
+    /// Files and folders that do not exist count as empty, and are found by a later [`refresh`](Self::refresh).
+    /// A stem whose last part is not UTF-8 has no templates.
     #[must_use]
     pub fn new(stem: Option<&Path>, hints: Option<&Path>) -> Self {
         let stem = stem.and_then(|stem| {
@@ -133,25 +145,28 @@ impl TemplateFiles {
         shelf
     }
 
-    /// The templates as they were when last looked at.
+    /// Returns the templates as of the last look at the files. Cheap: the set is shared.
     #[must_use]
     pub fn templates(&self) -> Arc<TemplateSet> {
         self.state().templates.clone()
     }
 
-    /// The hints as they were when last looked at.
+    /// Returns the hints as of the last look at the files; empty if there are none.
     #[must_use]
     pub fn hints(&self) -> Arc<ToolHints> {
         self.state().hints.clone()
     }
 
-    /// What is wrong with the files as they were when last looked at.
+    /// Returns what was wrong with the files at the last look.
     #[must_use]
     pub fn findings(&self) -> Vec<TemplateFileFinding> {
         self.state().findings.clone()
     }
 
-    /// Looks at the files, and reads those that changed. Blocks while it does. Returns whether templates or hints are others now.
+    /// Looks whether files changed, and reads those that did. Blocks on the disk.
+    ///
+    /// Returns whether a file was added, removed or changed. That includes a change after which the file is
+    /// broken and its earlier version stays in use.
     pub fn refresh(&self) -> bool {
         let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, mut findings) = self.find();
@@ -186,7 +201,8 @@ impl TemplateFiles {
         changed
     }
 
-    /// The files that are there, by what follows the stem, and those that no template can be.
+    /// Lists the folder. Returns the files to read, by what follows the stem, and findings about names that no
+    /// template can have. Names that end in `.hints` are passed over.
     fn find(&self) -> (Vec<(String, PathBuf, WatchedFileStamp)>, Vec<TemplateFileFinding>) {
         let (mut found, mut findings) = (Vec::new(), Vec::new());
         let Some((folder, stem)) = &self.stem else { return (found, findings) };
@@ -231,7 +247,8 @@ impl fmt::Debug for TemplateFiles {
     }
 }
 
-/// Reads a file again if it changed; what it was before stays where it is broken now.
+/// Reads and compiles a file if it changed since `before`, and sets `changed` then. If that fails, the last
+/// usable version is kept, along with the finding.
 fn reload_if_changed<T>(
     before: Option<LoadedTemplateFile<T>>,
     path: &Path,
@@ -264,6 +281,7 @@ fn reload_if_changed<T>(
     }
 }
 
+/// Reads a file as text, within the bound.
 fn read(path: &Path, stamp: WatchedFileStamp) -> Result<String, TemplateFileError> {
     let most = MAX_SOURCE as u64;
     if stamp.bytes > most {

@@ -1,7 +1,7 @@
-//! Where formatters are kept, for every thread.
+//! The cache of constructed ICU formatters, shared by all threads and all callers of a server.
 //!
-//! They are kept by locale, kind and options: nothing that a caller is, has or said can be read from them, and a
-//! caller who asks for ever new locales turns out only what is rarely used.
+//! Formatters are kept by locale, kind and options. Nothing that a caller is, has or said can be read from
+//! them, and a caller who asks for ever new locales only evicts formatters that are rarely used.
 
 use core::hash::{Hash, Hasher};
 use std::hash::RandomState;
@@ -20,10 +20,12 @@ type InnerCache = Cache<
     DefaultLifecycle<FormatterKey, IcuFormatter>,
 >;
 
-/// Where the formatters are kept.
+/// A concurrent cache of ICU formatters, bounded by their number. Lookups borrow the locale's name and
+/// formatters are shared by `Arc`, so a hit allocates nothing.
 pub(crate) struct FormatterCache(InnerCache);
 
 impl FormatterCache {
+    /// Maximum number of formatters, of whatever kind: each counts as one. Public as `MAX_FORMATTERS`.
     pub(crate) const CAPACITY: u16 = 1024;
 
     pub(crate) fn new() -> Self {
@@ -47,7 +49,10 @@ impl FormatterCache {
         self.0.len()
     }
 
-    /// The formatter for this kind in this locale, made now if it was not there.
+    /// Returns the formatter of this kind for this locale, and constructs and keeps it if it is not there.
+    ///
+    /// Two threads that miss at the same time both construct one; either result can be used. Returns `None` if
+    /// ICU has no data for the kind in this locale, which is not remembered: the next call tries again.
     pub(crate) fn get(&self, known: &KnownLocale, kind: FormatterKind) -> Option<IcuFormatter> {
         if let Some(made) = self.0.get(&BorrowedFormatterKey { locale: &known.name, kind }) {
             return Some(made);
@@ -58,6 +63,8 @@ impl FormatterCache {
     }
 }
 
+/// The key that the cache stores. It must hash and compare as [`BorrowedFormatterKey`] does, which is why its
+/// `Hash` is written in terms of that type.
 #[derive(PartialEq, Eq)]
 struct FormatterKey {
     locale: Box<str>,
@@ -70,7 +77,7 @@ impl Hash for FormatterKey {
     }
 }
 
-/// A key that owns nothing.
+/// The same key for lookups, with a borrowed locale name, so that a lookup does not allocate.
 #[derive(Hash)]
 struct BorrowedFormatterKey<'a> {
     locale: &'a str,

@@ -1,6 +1,9 @@
-//! The formatters that ICU4X has not settled yet, behind one door: money, percentages, units and relative times.
+//! The formatters that ICU4X has not stabilized, behind one door: money, percentages, measures and relative
+//! times.
 //!
-//! Nothing else names `icu_experimental`, whose version is pinned: what changes there is put right here.
+//! No other module names `icu_experimental`. Its version is pinned, and when its API changes, only this file
+//! has to follow. The file also works around two shortcomings of its data: percent signs that do not go with
+//! the digits, and units that are abbreviated although the language has a name for them.
 
 use fixed_decimal::Decimal;
 use icu_decimal::DecimalFormatter;
@@ -31,8 +34,11 @@ use mcp_attune::format::Currency;
 use mcp_attune::format::FormatLength;
 use mcp_attune::format::{MeasureUnit, RelativeTimeUnit};
 
-/// Whether the language has words of its own: those for yesterday and tomorrow, which no two languages inherit from the
-/// root of all locales.
+/// Returns whether CLDR has data of its own for a locale's language.
+///
+/// ICU answers for every locale, if need be with the data of the root of all locales. So this loads the words
+/// for yesterday and tomorrow, which every language with data has of its own, and looks whether they came from
+/// the root. The undetermined language (`und`) counts as unknown.
 pub(crate) fn is_known_language(locale: &Locale) -> bool {
     let wanted = DataLocale::from(&locale.id);
     let mut request =
@@ -43,21 +49,25 @@ pub(crate) fn is_known_language(locale: &Locale) -> bool {
         && found.is_ok_and(|found| found.metadata.locale.is_none_or(|found| !found.is_unknown()))
 }
 
+/// Writes amounts of one currency.
 #[derive(Debug)]
 pub(crate) struct MoneyWriter(CurrencyFormatter<DecimalFormatter>);
 
 impl MoneyWriter {
-    /// With the currency's symbol in the locale, or its code where there is none.
+    /// Constructs a writer that uses the currency's symbol in the locale, or its ISO 4217 code where there is
+    /// no symbol.
     pub(crate) fn new(locale: &Locale, currency: Currency) -> Option<Self> {
         let code = CurrencyType::try_from_utf8(&currency.bytes()).ok()?;
         CurrencyFormatter::try_new_symbol(locale.into(), code, Default::default()).ok().map(Self)
     }
 
+    /// Writes an amount with as many fraction digits as the currency has: `1234.5` francs are `1,234.50`.
     pub(crate) fn write(&self, amount: &Decimal) -> String {
         self.0.format_fixed_decimal(amount).to_string()
     }
 }
 
+/// Writes percentages.
 #[derive(Debug)]
 pub(crate) struct PercentWriter(PercentFormatter<DecimalFormatter>);
 
@@ -66,12 +76,16 @@ impl PercentWriter {
         PercentFormatter::try_new(locale.into(), Default::default()).ok().map(Self)
     }
 
+    /// Writes a number of hundredths: `12.5` is written as `12.5%`.
     pub(crate) fn write(&self, hundredfold: &Decimal) -> String {
         localize_percent_signs(self.0.format(hundredfold).to_string())
     }
 }
 
-/// The library takes the signs that go with Western digits whatever the digits are. With Arabic ones CLDR has others.
+/// Replaces the percent and minus signs of a formatted percentage by those that go with its digits.
+///
+/// The library always takes the signs that go with Western digits. With Arabic-Indic and Persian digits CLDR
+/// asks for `٪`, and with Arabic-Indic ones for another directional mark.
 fn localize_percent_signs(text: String) -> String {
     if text.contains(|digit| ('\u{660}'..='\u{669}').contains(&digit)) {
         text.replace("\u{200e}%\u{200e}", "٪\u{61c}").replace("\u{200e}-", "\u{61c}-")
@@ -82,11 +96,14 @@ fn localize_percent_signs(text: String) -> String {
     }
 }
 
+/// Writes times relative to now in one unit, such as `3 days ago`.
 #[derive(Debug)]
 pub(crate) struct RelativeTimeWriter(RelativeTimeFormatter);
 
 impl RelativeTimeWriter {
-    /// In words where the language has them (`yesterday`) if `words`, else always with a number.
+    /// Constructs a writer for a unit and a length. With `words`, it uses a word where the language has one
+    /// (`yesterday`); otherwise it always writes a number (`1 day ago`). The full length is the same as the
+    /// long one.
     pub(crate) fn new(
         locale: &Locale,
         step: RelativeTimeUnit,
@@ -125,11 +142,13 @@ impl RelativeTimeWriter {
         make(locale.into(), RelativeTimeFormatterOptions::default().with_numeric(numeric)).ok().map(Self)
     }
 
+    /// Writes a number of steps from now; negative ones are in the past.
     pub(crate) fn write(&self, count: i64) -> String {
         self.0.format(Decimal::from(count)).to_string()
     }
 }
 
+/// Writes quantities of one unit. The library has a type for each category of units, hence the variants.
 #[derive(Debug)]
 pub(crate) enum MeasureWriter {
     Time(CategorizedFormatter<category::Duration>),
@@ -139,7 +158,11 @@ pub(crate) enum MeasureWriter {
 }
 
 impl MeasureWriter {
-    /// None for units without names in the library: see [`MeasureUnit::symbol`].
+    /// Constructs a writer for a unit. The short length is narrow (`5km`), the medium one abbreviates (`5 km`),
+    /// and the long and the full ones write the name out (`5 kilometers`).
+    ///
+    /// Returns `None` for units that the library has no names for. Those have a [`MeasureUnit::symbol`], which
+    /// the formatter in front of this crate writes without asking.
     pub(crate) fn new(locale: &Locale, unit: MeasureUnit, length: FormatLength) -> Option<Self> {
         use category::{Duration, Length as Distance, Mass, Volume};
         let width = UnitsFormatterOptions::from(match length {
@@ -188,7 +211,8 @@ impl MeasureWriter {
     }
 }
 
-/// Another unit of the same category: the library has constructors for few, but data for all, found by name alone.
+/// Returns another unit of the same category as `one`. The library has constructors for few units, but data for
+/// all of them, which it finds by their identifier alone.
 fn with_unit_id<C: MeasureUnitCategory>(
     mut one: CategorizedMeasureUnit<C>,
     unit: MeasureUnit,
@@ -197,8 +221,13 @@ fn with_unit_id<C: MeasureUnitCategory>(
     one
 }
 
-/// Looks for the name in all three layers of data before the root's symbol is taken. The library's own constructors take
-/// what the first layer inherits from the root, so that two kilometres are `2 km` at any length.
+/// Constructs a unit formatter that prefers the language's own name of the unit to the symbol of the root
+/// locale.
+///
+/// The data of units are in three layers (core, extended, outlier). The library's own constructors accept what
+/// the first layer merely inherits from the root, so that two kilometres would be `2 km` at any length. This
+/// one first looks through all layers without the root, and takes the root's symbol only if none of them has a
+/// name.
 fn named_unit_formatter<C: MeasureUnitCategory>(
     locale: &Locale,
     unit: impl Fn() -> CategorizedMeasureUnit<C>,
@@ -217,7 +246,8 @@ where
         .ok()
 }
 
-/// The data of the library without what a language merely inherits from the root of all locales.
+/// A data provider that reports unit names which a language merely inherits from the root of all locales as
+/// missing, and passes on everything else.
 struct NotRoot;
 
 macro_rules! not_root {

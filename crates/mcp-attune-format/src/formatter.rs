@@ -1,4 +1,5 @@
-//! The formatters of a server, made when first needed, and used for one locale and one zone.
+//! The backend behind [`Formatters`](mcp_attune::format::Formatters): `CldrBackend` is what a server has,
+//! `CldrFormatter` what one caller gets of it, for one locale and one time zone.
 
 use core::fmt;
 use std::sync::{Arc, OnceLock};
@@ -19,17 +20,21 @@ use crate::cache::FormatterCache;
 use crate::icu_formatter::{FormatterKind, IcuFormatter};
 use crate::locale::KnownLocale;
 
-/// What CLDR knows of all locales, and the formatters that were made of it.
+/// The formatting of one server: a cache of ICU formatters, and the locale that is used when a caller asks for
+/// none that CLDR knows.
 pub(crate) struct CldrBackend {
     kept: Arc<FormatterCache>,
+    /// Used when CLDR knows none of the locales that are asked for.
     default: Arc<KnownLocale>,
 }
 
 impl CldrBackend {
+    /// Makes a backend with this default locale, or with English if CLDR does not know the default.
     pub(crate) fn new(default: &Tag) -> Self {
         Self::with(KnownLocale::first_known([default]).unwrap_or_else(KnownLocale::english))
     }
 
+    /// Makes a backend with English as its default locale.
     pub(crate) fn english() -> Self {
         Self::with(KnownLocale::english())
     }
@@ -52,27 +57,37 @@ impl fmt::Debug for CldrBackend {
     }
 }
 
-/// What writes values for one locale and one zone.
+/// Writes values for one locale and one time zone.
+///
+/// Making one costs a few allocations and no look at the data of locales: the ICU formatters are fetched from
+/// the shared cache when the first value of their kind is written.
 #[derive(Clone)]
 struct CldrFormatter {
     kept: Arc<FormatterCache>,
     known: Arc<KnownLocale>,
+    /// The zone that instants are shown in. Civil dates and times are written as they are.
     zone: TimeZone,
-    /// The zone as ICU names it, found when the first instant is shown.
+    /// The zone by ICU's identifier, which is looked up when the first instant is shown. It is a separate cell
+    /// so that callers who are shown no instant do not pay for the lookup.
     named: OnceLock<IcuZone>,
 }
 
 impl CldrFormatter {
+    /// Returns the ICU formatter of a kind for this locale, from the cache if it is there.
     fn formatter_for(&self, kind: FormatterKind) -> Option<IcuFormatter> {
         self.kept.get(&self.known, kind)
     }
 
+    /// Writes a date with its time of day that belongs to no zone. Returns `None` if there are no data.
     fn format_civil(&self, civil: DateTime, kind: FormatterKind) -> Option<String> {
         let IcuFormatter::DateTime(formatter) = self.formatter_for(kind)? else { return None };
         let time = IcuTime::convert_from(civil.time());
         Some(formatter.format(&IcuDateTime { date: gregorian(civil.date()), time }).to_string())
     }
 
+    /// Writes an instant as the wall clock in this formatter's zone shows it, followed by the name or the
+    /// offset of the zone. The offset of that very instant is used, so that summer and winter time are told
+    /// apart. Returns `None` if there are no data.
     fn format_instant(&self, instant: Timestamp, kind: FormatterKind) -> Option<String> {
         let IcuFormatter::Zoned(formatter) = self.formatter_for(kind)? else { return None };
         let zoned = instant.to_zoned(self.zone.clone());
@@ -139,7 +154,8 @@ impl LocaleFormatter for CldrFormatter {
     }
 }
 
-/// The kind of formatter that writes a value.
+/// Returns the kind of ICU formatter that writes a value: everything about the value that is part of the cache
+/// key.
 fn kind_of(value: FormatValue<'_>) -> FormatterKind {
     match value {
         FormatValue::Date(_, length) => FormatterKind::Date(length),
@@ -158,6 +174,7 @@ fn kind_of(value: FormatValue<'_>) -> FormatterKind {
     }
 }
 
+/// Converts a civil date to the Gregorian calendar, the only one that values are shown in.
 fn gregorian(date: Date) -> IcuDate<Gregorian> {
     IcuDate::<Iso>::convert_from(date).to_calendar(Gregorian)
 }

@@ -1,4 +1,7 @@
-//! What can be made for a locale: one formatter for each kind of value, which takes microseconds.
+//! The ICU formatters: one for each kind of value and each set of options, constructed for one locale.
+//!
+//! Constructing one looks up and parses locale data, which takes microseconds; `cache` keeps them. The
+//! functions at the end choose the ICU field sets for dates and times.
 
 use std::sync::Arc;
 
@@ -18,26 +21,46 @@ use mcp_attune::format::Currency;
 use mcp_attune::format::FormatLength;
 use mcp_attune::format::{ListStyle, MeasureUnit, RelativeTimeUnit};
 
-/// A kind of value, with everything that its formatter depends on but the locale.
+/// A kind of value with all options that its ICU formatter depends on, except the locale. It is the second half
+/// of the cache key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum FormatterKind {
+    /// A calendar day. The full length adds the weekday.
     Date(FormatLength),
+    /// A time of day: to the minute at the short length, else to the second.
     Time(FormatLength),
+    /// A day and a time in no zone, with seconds unless the length is short.
     DateTime(FormatLength),
+    /// An instant with its zone, with seconds unless the length is short.
     Zoned(FormatLength),
+    /// A day and a time in no zone, never with seconds.
     DateTimeMinute(FormatLength),
+    /// An instant with its zone, never with seconds.
     ZonedMinute(FormatLength),
+    /// A number, its digits grouped as the locale does: `1,234`.
     Number,
+    /// A number without grouping, for years, ports and the like: `1234`.
     Ungrouped,
+    /// A percentage, given as a number of hundredths.
     Percent,
+    /// An amount in this currency.
     Money(Currency),
+    /// A quantity of this unit. The length decides between `5 km` and `5 kilometers`.
     Measure(MeasureUnit, FormatLength),
+    /// A number of steps from now, such as `in 2 days`; with `words`, `yesterday` where the language has a
+    /// word.
     Relative { step: RelativeTimeUnit, length: FormatLength, words: bool },
+    /// Several items as one phrase: `a, b and c`.
     List(ListStyle),
+    /// The rules that choose a plural form for a cardinal number.
     Plural,
 }
 
-/// The formatter of a kind.
+/// A constructed ICU formatter. Cloning it clones an `Arc`, so the cache can hand it out while it keeps its
+/// own.
+///
+/// There are fewer variants than kinds: a kind's options are inside the formatter, so that `DateTime` also
+/// holds the formatters of `DateTimeMinute`, `Zoned` those of `ZonedMinute`, and `Number` those of `Ungrouped`.
 #[derive(Clone, Debug)]
 pub(crate) enum IcuFormatter {
     Date(Arc<FixedCalendarDateTimeFormatter<Gregorian, DateFieldSet>>),
@@ -54,7 +77,11 @@ pub(crate) enum IcuFormatter {
 }
 
 impl IcuFormatter {
-    /// None where the data are not there, which no known locale was seen to come to.
+    /// Constructs the formatter of a kind for a locale.
+    ///
+    /// Returns `None` if ICU has no data for it, so that the value is written in its plain form. That is always
+    /// so for units without names, such as degrees; a test makes sure that it is not so for any other kind in
+    /// the locales that it tries.
     pub(crate) fn new(locale: &Locale, kind: FormatterKind) -> Option<Self> {
         Some(match kind {
             FormatterKind::Date(length) => Self::Date(Arc::new(date(locale, length)?)),
@@ -97,7 +124,7 @@ impl IcuFormatter {
     }
 }
 
-/// Minutes where it has to be short, else seconds.
+/// Returns the fields of a time of day: hours and minutes at the short length, with seconds at all others.
 fn clock(length: FormatLength) -> T {
     match length {
         FormatLength::Short => T::hm(),
@@ -107,6 +134,7 @@ fn clock(length: FormatLength) -> T {
 
 // Each field set is named on its own and cast afterwards: a set chosen at run time would link the data of all of them.
 
+/// Constructs the formatter of a day. The full length is the long one with the weekday.
 fn date(
     locale: &Locale,
     length: FormatLength,
@@ -121,6 +149,7 @@ fn date(
     }
 }
 
+/// Constructs the formatter of a day and a time in no zone, with seconds unless the length is short.
 fn date_time(
     locale: &Locale,
     length: FormatLength,
@@ -137,7 +166,7 @@ fn date_time(
     }
 }
 
-/// The same without seconds.
+/// Constructs the same formatter as [`date_time`], without seconds at any length.
 fn date_time_minute(
     locale: &Locale,
     length: FormatLength,
@@ -154,7 +183,10 @@ fn date_time_minute(
     }
 }
 
-/// The zone is abbreviated where the language has an abbreviation, else its offset, and written out where there is room.
+/// Constructs the formatter of an instant, with seconds unless the length is short.
+///
+/// The short and the medium length abbreviate the zone (`PST`), or write its offset where the language has no
+/// abbreviation. The long and the full length write its name out (`Pacific Standard Time`).
 fn zoned(
     locale: &Locale,
     length: FormatLength,
@@ -175,7 +207,7 @@ fn zoned(
     }
 }
 
-/// The same without seconds.
+/// Constructs the same formatter as [`zoned`], without seconds at any length.
 fn zoned_minute(
     locale: &Locale,
     length: FormatLength,

@@ -1,13 +1,20 @@
-//! Values as the readers of each locale write them: the formatting of [`mcp_attune::format`] over ICU4X and CLDR.
+//! Dates, numbers, money and the like as the readers of each locale write them: an implementation of the seam
+//! [`mcp_attune::format`] on top of ICU4X and the data of CLDR.
 //!
-//! 1. A value is formatted for the first of the asked locales whose language CLDR knows, else for the default of
-//!    [`formatters`], else in English. Formatting never fails.
-//! 2. Formatters take microseconds to make, so they are kept: by locale, kind and options, at most [`MAX_FORMATTERS`], and by
-//!    nothing that tells one caller from another.
-//! 3. What ICU4X has not settled yet (money, percentages, measures, relative times) is used in one module.
+//! A host (the layer, the gateway, a server of rmcp) makes one [`Formatters`] when it starts and shares it
+//! among all requests. For each caller it asks for a formatter of that caller's locales and time zone, which is
+//! cheap, and writes values with it; locale files and templates do the same.
 //!
-//! It is a crate of its own because the data of all locales and the crates that read them are most of what formatting
-//! costs to compile, and many programs need only the rules.
+//! 1. A value is formatted for the first of the requested locales whose language CLDR knows, else for the
+//!    default of [`formatters`], else in English. Formatting never fails: a value that ICU4X has no data for is
+//!    written in the plain form of [`mcp_attune::format`].
+//! 2. An ICU formatter takes microseconds to construct, so constructed ones are kept by locale, kind and
+//!    options, at most [`MAX_FORMATTERS`] of them. No part of the key tells one caller from another.
+//! 3. What ICU4X still calls experimental (money, percentages, measures, relative times) is used in one private
+//!    module.
+//!
+//! It is a crate of its own because the data of all locales, and the crates that read them, are most of what
+//! formatting costs to compile, and many programs need only the rules.
 //!
 //! Rules: C6, C8.
 //!
@@ -50,11 +57,18 @@ use std::sync::Arc;
 use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
 
-/// How many formatters are kept: twenty for each of fifty locales, and some.
+/// Maximum number of constructed ICU formatters that one [`Formatters`] keeps: room for twenty kinds in each of
+/// fifty locales.
+///
+/// At the limit, the cache evicts formatters that are rarely used and constructs them again when they are
+/// needed. A caller who asks for ever new locales can therefore cost time, but neither memory nor correctness.
 pub const MAX_FORMATTERS: u16 = cache::FormatterCache::CAPACITY;
 
-/// Makes the formatters of a server. `default` is the locale that stands in where none of those asked for is known; where
-/// CLDR does not know that one either, English does.
+/// Makes the formatters of a server whose own language is `default`.
+///
+/// `default` is the locale that is used when CLDR knows none of the locales that a caller asks for. If CLDR
+/// does not know `default` either, English is used. Each call makes a cache of its own, so a host should call
+/// this once and share the result: it is cheap to clone and can be used from all threads.
 ///
 /// Rules: C6.
 ///
@@ -73,7 +87,8 @@ pub fn formatters(default: &Tag) -> Formatters {
     Formatters::new(Arc::new(formatter::CldrBackend::new(default)))
 }
 
-/// The formatters of a server whose own language is not known: English stands in.
+/// Makes the formatters of a server whose own language is unknown: English is used for callers whose locales
+/// CLDR does not know.
 ///
 /// ```
 /// use jiff::tz::TimeZone;

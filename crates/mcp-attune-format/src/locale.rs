@@ -1,11 +1,13 @@
-//! Which locale a value is formatted for.
+//! Chooses the CLDR locale that a value is formatted for.
 //!
-//! 1. Of the tags that are asked for in turn, the first whose language CLDR has data for; then the server's default;
-//!    then English.
+//! 1. Of the tags that are asked for in turn, the first whose language CLDR has data for; then the server's
+//!    default; then English.
 //! 2. A language is looked up by its canonical name: `iw` is `he`, `zh-yue` is `yue`.
-//! 3. What is unknown behind it is left to CLDR's inheritance: `es-UY` is `es-419` where it is nothing else, `de-ZZ` is `de`.
-//! 4. Of the extensions, the numbering system (`nu`) and the hour cycle (`hc`) are followed. The calendar is always the
-//!    Gregorian one, so that a date says the same to everyone; all else is let go.
+//! 3. Subtags that CLDR does not know are left to its inheritance: `es-UY` is formatted as `es-419` where it
+//!    has no data of its own, `de-ZZ` as `de`.
+//! 4. Of the Unicode extensions, only the numbering system (`nu`) and the hour cycle (`hc`) are followed. The
+//!    calendar is always the Gregorian one, so that a date says the same to everyone. Variants and all other
+//!    extensions are dropped.
 //!
 //! Rules: C6.
 
@@ -15,15 +17,19 @@ use icu_locale::{Locale, locale};
 use crate::experimental::is_known_language;
 use mcp_attune::language::{self, Tag};
 
-/// A locale that CLDR knows, and its name, by which formatters are kept.
+/// A locale whose language CLDR has data for, reduced to the subtags that formatting depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownLocale {
+    /// The locale as ICU takes it: language, script, region, and at most the extensions `nu` and `hc`.
     pub(crate) locale: Locale,
+    /// The same locale as a BCP 47 tag. It is the part of a formatter's cache key that names the locale, so two
+    /// callers whose tags differ only in what was dropped share their formatters.
     pub(crate) name: Box<str>,
 }
 
 impl KnownLocale {
-    /// The first known of these, if there is one.
+    /// Returns the first of these tags that CLDR knows the language of. `None` means that the caller of this
+    /// function has to use its default.
     pub(crate) fn first_known<'a>(tags: impl IntoIterator<Item = &'a Tag>) -> Option<Self> {
         tags.into_iter().find_map(Self::from_tag)
     }
@@ -37,6 +43,8 @@ impl KnownLocale {
         Self { locale, name }
     }
 
+    /// Canonicalizes a tag, drops what formatting does not follow (rule 4), and returns `None` if CLDR has no
+    /// data for its language.
     fn from_tag(tag: &Tag) -> Option<Self> {
         let asked = parse_prefix(&language::canonical(tag.as_str()))?;
         let mut locale = Locale::from(asked.id);
@@ -47,7 +55,9 @@ impl KnownLocale {
     }
 }
 
-/// The longest beginning that can be read: what stands behind it is nothing that formats depend on.
+/// Parses the longest prefix of a tag, cut at hyphens, that ICU can parse as a locale. BCP 47 allows some tags
+/// that ICU does not parse; no format depends on what follows the prefix. Returns `None` if not even the first
+/// subtag can be parsed.
 fn parse_prefix(mut text: &str) -> Option<Locale> {
     loop {
         if let Ok(locale) = Locale::try_from_str(text) {

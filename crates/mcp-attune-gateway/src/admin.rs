@@ -1,7 +1,8 @@
-//! What operators ask: is it alive, does it want requests, what has it counted.
+//! The admin listener: whether the process is alive, whether it wants requests, and what it has counted.
 //!
-//! 1. `Host` is loopback, an IP address or one of `allowed_hosts`, else 403: a web page whose name was made to point
-//!    here must not read what is answered. Whoever scrapes by address needs no entry.
+//! 1. `Host` is loopback, an IP address or one of `allowed_hosts`, else 403: a web page whose name was made
+//!    to point here (DNS rebinding) must not read what is answered. Whoever scrapes by address needs no
+//!    entry.
 //! 2. `GET` and `HEAD`, else 405.
 
 use std::convert::Infallible;
@@ -18,19 +19,38 @@ use crate::guard::Allowlist;
 use crate::health::UpstreamState;
 use crate::metrics::{self, Meter, Metrics};
 
+/// The content type of every answer but `/metrics`.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// `/healthz`: the process runs. `/readyz`: it wants requests, and the servers behind that it tries can be reached. `/metrics`: what it has counted.
+/// The service of the admin listener. A clone is the same one, so that the gateway can change what
+/// connections answer.
+///
+/// - `/healthz`: 200 as long as the process runs.
+/// - `/readyz`: 200 if the gateway wants requests and every upstream that it probes can be reached; else 503,
+///   with a line of text for each reason.
+/// - `/metrics`: all counters, in the OpenMetrics text format.
+///
+/// An answer of `/readyz` with two mounts, one of them down:
+///
+/// ```text
+/// HTTP/1.1 503 Service Unavailable
+///
+/// /weather/mcp: the server behind is not running
+/// ```
 #[derive(Clone, Debug)]
 pub(crate) struct AdminService {
+    /// `false` once the gateway is stopping.
     ready: Arc<AtomicBool>,
     metrics: Metrics,
+    /// The hosts that are answered. Replaced by a reload.
     allowed: Arc<RwLock<Allowlist>>,
-    /// The servers behind that have to be there: the path of each, and what counts for it.
+    /// The upstreams that `/readyz` depends on: the path of each mount, and its meter. Empty where upstreams
+    /// are not probed.
     servers: Arc<RwLock<Vec<(String, Meter)>>>,
 }
 
 impl AdminService {
+    /// Makes a service that is ready and depends on no upstream.
     pub(crate) fn new(metrics: Metrics, config: &Config) -> Self {
         let ready = Arc::new(AtomicBool::new(true));
         let admin = Self { ready, metrics, allowed: Arc::default(), servers: Arc::default() };
@@ -38,7 +58,7 @@ impl AdminService {
         admin
     }
 
-    /// From now on these hosts are answered.
+    /// Answers the `allowed_hosts` of this configuration from now on.
     pub(crate) fn set_allowed_hosts(&self, config: &Config) {
         let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
         // What is no host is found before this is asked.
@@ -46,12 +66,13 @@ impl AdminService {
         *self.allowed.write().unwrap_or_else(PoisonError::into_inner) = allowed;
     }
 
-    /// From now on these servers have to be there, so that the gateway is ready.
+    /// Makes `/readyz` depend on these upstreams from now on, and on no others.
     pub(crate) fn require_servers(&self, servers: Vec<(String, Meter)>) {
         *self.servers.write().unwrap_or_else(PoisonError::into_inner) = servers;
     }
 
-    /// Why the gateway is not ready, a line for each server; empty where it is.
+    /// Returns why the gateway is not ready, a line for each upstream that was not reached yet or is down;
+    /// empty if it is ready.
     fn unready_reasons(&self) -> String {
         if !self.ready.load(Ordering::Relaxed) {
             return "stopping\n".to_owned();
@@ -69,7 +90,7 @@ impl AdminService {
         lines
     }
 
-    /// From now on the gateway wants no requests.
+    /// Makes `/readyz` answer 503 until the process ends.
     pub(crate) fn set_stopping(&self) {
         self.ready.store(false, Ordering::Relaxed);
     }
@@ -86,6 +107,7 @@ impl Service<Request<Body>> for AdminService {
 }
 
 impl AdminService {
+    /// Answers one request. Nothing here waits, so the future of the service is ready at once.
     fn answer(&self, request: &Request<Body>) -> Response<Body> {
         if let Err(foreign) = self.allowed.read().unwrap_or_else(PoisonError::into_inner).check(request) {
             tracing::debug!(%foreign, "a request to the admin listener is refused");

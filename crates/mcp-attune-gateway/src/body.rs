@@ -1,4 +1,8 @@
-//! A body that does not wait for ever.
+//! Bodies that fail instead of waiting for ever.
+//!
+//! [`IdleTimeoutBody`] bounds the pause between two frames and is used in both directions: for requests from
+//! callers and for answers of upstreams. [`MinRateBody`] bounds the whole time of a request's body. Both turn
+//! the time-out into an error of the body, which whoever reads it translates into an answer.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -11,30 +15,36 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::BoxError;
 
-/// A time-out for waiting, cheap for what rarely waits: the timer is armed by the first wait, and when it rings
-/// it looks whether something came in between before it says that nothing did.
+/// A time-out for waiting that costs little where waiting is rare: the timer is created by the first wait and
+/// kept. When it fires, it first checks whether something arrived since it was set, and if so is set again
+/// for the rest.
 #[derive(Debug)]
 pub(crate) struct IdleTimeout {
+    /// How long nothing may arrive.
     limit: Duration,
-    /// Since when nothing came; `None` right after something did.
+    /// When the first poll found nothing; `None` right after something arrived.
     since: Option<Instant>,
+    /// Created by the first wait. Its deadline may be earlier than `since + limit`, never later.
     timer: Option<Pin<Box<Sleep>>>,
-    /// Who is woken when it rings.
+    /// The waker that the timer knows.
     waits: Option<Waker>,
 }
 
 impl IdleTimeout {
+    /// Makes a time-out that counts from the first wait on.
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, since: None, timer: None, waits: None }
     }
 
-    /// Something came.
+    /// Notes that something arrived: the time begins anew with the next wait.
     pub(crate) fn touch(&mut self) {
         self.since = None;
     }
 
-    /// Ready when nothing came for the whole limit, counted from the first of the polls that found nothing:
-    /// the time in which nobody asked does not count.
+    /// Returns ready when nothing arrived for the whole limit. Call it in every poll that found nothing.
+    ///
+    /// The time is counted from the first such poll: time in which nobody polled, for example because the
+    /// reader was busy, does not count against the sender.
     pub(crate) fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
         let end = since + self.limit;
@@ -53,7 +63,9 @@ impl IdleTimeout {
 }
 
 pin_project_lite::pin_project! {
-    /// A body whose frames must not be further apart than a limit. Its errors are of one small type.
+    /// A body that fails if its next frame does not come within a limit. All its errors are of one small type
+    /// `E`: those of the inner body that are already of this type are passed on, all others are logged and
+    /// become `broken`.
     pub(crate) struct IdleTimeoutBody<B, E> {
         #[pin]
         inner: B,
@@ -64,7 +76,8 @@ pin_project_lite::pin_project! {
 }
 
 impl<B, E> IdleTimeoutBody<B, E> {
-    /// `stalled` is what a pause above the limit means, `broken` any error of the body itself that is not of their type.
+    /// Wraps a body. `stalled` is the error of a pause above `limit`, `broken` the error of whatever else
+    /// breaks the body.
     pub(crate) fn new(inner: B, limit: Duration, stalled: E, broken: E) -> Self {
         Self { inner, idle: IdleTimeout::new(limit), stalled, broken }
     }
@@ -113,8 +126,12 @@ where
 }
 
 pin_project_lite::pin_project! {
-    /// A body that must come in time: `time`, and a second more with each `rate` bytes of it. A caller that sends a byte now
-    /// and then makes no pause, and would take for ever.
+    /// A body that must come at a minimum rate: within `time`, plus one second for each `rate` bytes that
+    /// have come. A caller that sends one byte now and then never pauses for long, and would otherwise hold
+    /// its connection for ever (Slowloris).
+    ///
+    /// With the default limits (30 s, and 4 KiB for a second), a body that comes at 4 KiB a second or faster
+    /// is never late, and one that comes in single bytes is cut off after 30 s.
     pub(crate) struct MinRateBody<B, E> {
         #[pin]
         inner: B,
@@ -128,7 +145,8 @@ pin_project_lite::pin_project! {
 }
 
 impl<B, E> MinRateBody<B, E> {
-    /// `late` is what it means when the time is over.
+    /// Wraps a body; its time begins now. A `rate` of 0 counts as 1. `late` is the error of a body that takes
+    /// too long.
     pub(crate) fn new(inner: B, time: Duration, rate: usize, late: E) -> Self {
         let rate = u64::try_from(rate).unwrap_or(u64::MAX).max(1);
         Self { inner, began: Instant::now(), time, rate, came: 0, timer: None, late }
@@ -175,7 +193,7 @@ where
     }
 }
 
-/// An error with all that caused it, for the log.
+/// Writes an error and all its causes, separated by `: `, for the log.
 pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl std::fmt::Display for ErrorChain<'_> {

@@ -1,10 +1,13 @@
-//! What tells one caller from another when permits are shared out.
+//! Tells one caller from another, so that permits can be shared out fairly.
 //!
-//! 1. Whoever shows credentials (`Authorization`, `Cookie`, the headers that `identity_headers` names) has one key for them.
-//! 2. Where a connection comes from is another key: credentials that nobody has checked can be made up for every request.
-//!    Of an IPv6 address the first 64 bits count, because one caller has all the others.
-//! 3. A connection of a trusted proxy is not its callers' own. The last address in `X-Forwarded-For` that is no trusted
-//!    proxy's is the caller's; where there is none, the connection tells nobody apart. Loopback is trusted by default.
+//! 1. Whoever shows credentials (`Authorization`, `Cookie`, the headers that `identity_headers` names) has
+//!    one key for them.
+//! 2. The address that a connection comes from is another key, and both count: credentials that nobody has
+//!    checked can be made up anew for every request. Of an IPv6 address the first 64 bits count, because one
+//!    caller has all addresses below them.
+//! 3. A connection of a trusted proxy is not its callers' own. The last address in `X-Forwarded-For` that is
+//!    not a trusted proxy's is the caller's; where there is none, the address tells nobody apart. Loopback is
+//!    trusted by default.
 //!
 //! Rules: G4.
 
@@ -16,19 +19,21 @@ use http::{HeaderMap, HeaderName};
 use crate::config::IpNetwork;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// How many addresses of `X-Forwarded-For` are looked at.
+/// How many addresses of `X-Forwarded-For` are looked at, from the last one on.
 const MAX_HOPS: usize = 32;
 
-/// The keys of one caller: by identity, and by where it comes from.
+/// The keys of one caller: a hash of its credentials, and a hash of where it comes from. Either can be
+/// missing; the default has neither, and is limited by nothing but the total.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct CallerKeys([Option<u64>; 2]);
 
 impl CallerKeys {
-    /// The keys that there are, each with its place.
+    /// Returns the keys that there are, each with its index (0: credentials, 1: address).
     pub(crate) fn iter(self) -> impl Iterator<Item = (usize, u64)> {
         self.0.into_iter().enumerate().filter_map(|(place, key)| key.map(|key| (place, key)))
     }
 
+    /// Sets the key at an index. Other indices than 0 and 1 are ignored.
     pub(crate) fn set(&mut self, place: usize, key: u64) {
         if let Some(slot) = self.0.get_mut(place) {
             *slot = Some(key);
@@ -36,7 +41,8 @@ impl CallerKeys {
     }
 }
 
-/// Tells callers apart.
+/// Computes the keys of callers. The hashes are seeded at random, so that nobody can choose credentials whose
+/// key collides with somebody else's; keys of two hashers cannot be compared.
 #[derive(Debug)]
 pub(crate) struct CallerKeyHasher {
     hashes: RandomState,
@@ -44,11 +50,13 @@ pub(crate) struct CallerKeyHasher {
 }
 
 impl CallerKeyHasher {
+    /// Makes a hasher that believes `X-Forwarded-For` from these networks.
     pub(crate) fn new(trusted_proxies: &[IpNetwork]) -> Self {
         Self { hashes: RandomState::new(), trusted_proxies: trusted_proxies.to_vec() }
     }
 
-    /// The keys of whoever sent these headers from this address. `identity` is a hash of their credentials.
+    /// Returns the keys of whoever sent these headers over a connection from `peer`. `identity` is a hash of
+    /// their credentials, or `None` if they show none.
     pub(crate) fn keys(&self, identity: Option<u64>, headers: &HeaderMap, peer: IpAddr) -> CallerKeys {
         let address = self.client_address(headers, peer);
         // The first element keeps the two kinds apart.
@@ -56,7 +64,9 @@ impl CallerKeyHasher {
         CallerKeys([identity, address.map(|address| self.hashes.hash_one((1, network_of(address))))])
     }
 
-    /// Where a caller comes from, as far as that can be believed.
+    /// Returns the address of the caller as far as it can be believed: that of the connection, or, behind
+    /// trusted proxies, the last one in `X-Forwarded-For` that none of them has. `None` if all are trusted,
+    /// one cannot be parsed, or there are more than [`MAX_HOPS`].
     fn client_address(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
         if !self.is_trusted(peer) {
             return Some(peer);
@@ -78,7 +88,8 @@ impl CallerKeyHasher {
     }
 }
 
-/// The part of an address that one caller cannot choose.
+/// Returns the part of an address that one caller cannot choose: all of an IPv4 address, the upper half of an
+/// IPv6 address.
 fn network_of(address: IpAddr) -> u128 {
     match address.to_canonical() {
         IpAddr::V4(address) => u128::from(Ipv4Addr::to_bits(address)),
@@ -87,7 +98,7 @@ fn network_of(address: IpAddr) -> u128 {
     }
 }
 
-/// One hop of `X-Forwarded-For`: an address, in brackets or quotes or not, with a port or not.
+/// Parses one element of `X-Forwarded-For`: an address, possibly in brackets or quotes, possibly with a port.
 fn parse_forwarded_hop(hop: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(hop).ok()?.trim().trim_matches('"');
     let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);

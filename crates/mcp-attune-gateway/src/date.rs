@@ -1,9 +1,10 @@
-//! The value of `Date`.
+//! The value of the `Date` header.
 
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Appends the current time as `Date` has it. It is formatted once a second and thread.
+/// Appends the current time in the format of `Date`, such as `Sun, 06 Nov 1994 08:49:37 GMT`. It is formatted
+/// once a second on each thread, and copied otherwise.
 pub(crate) fn write_date(out: &mut Vec<u8>) {
     thread_local! {
         static FORMATTED: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) };

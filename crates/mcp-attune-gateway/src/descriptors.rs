@@ -1,36 +1,39 @@
-//! How the file descriptors that a process may have are shared out.
+//! How the file descriptors that a process may have are shared between callers, upstreams and everything
+//! else.
 //!
-//! 1. Some are kept back for the admin listener, and for what opens a file or asks for a name now and then.
-//! 2. Of the rest, the connections to servers behind get one for each call and stream, but not more than half.
-//! 3. Callers get what is left: fewer connections than `connections` says, where the limit allows no more, and a few to
-//!    say so on.
+//! 1. Some are kept in reserve for the admin listener, and for whatever opens a file or resolves a name now
+//!    and then.
+//! 2. Of the rest, connections to upstreams get one for each call and stream, but not more than half.
+//! 3. Callers get what is left: fewer connections than `connections` says, where the limit allows no more,
+//!    and a few to answer 503 on.
 //!
-//! The system gives out the lowest number that is free. A new descriptor whose number is in the part that is kept back
+//! The system gives out the lowest number that is free. A new descriptor whose number is in the reserve
 //! therefore shows that all others are in use, whatever it is that uses them.
 //!
 //! Caveat: where there is no such limit (not on Unix) nothing is shared out.
 
-/// How many are kept back where the limit is not small.
+/// The size of the reserve, where the limit is not small. Of a small limit it is a sixth.
 const MAX_RESERVED: u64 = 32;
-/// How many callers are told that there are too many, at a time.
+/// The maximum of connections at a time that are above the limit and told so.
 const MAX_TURNED_AWAY: usize = 64;
 
-/// What callers get.
+/// The part of the file descriptors that the connections of callers get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DescriptorShare {
-    /// Connections that are served.
+    /// How many connections are served at a time; at least 1.
     pub(crate) connections: usize,
-    /// Connections that are told that there are too many.
+    /// How many connections above that are answered with 503 at a time.
     pub(crate) turned_away: usize,
 }
 
-/// The first descriptor that is kept back.
+/// Returns the lowest number of a descriptor in the reserve, or `None` where there is no limit.
 pub(crate) fn first_reserved() -> Option<u64> {
     limit().map(|limit| limit - reserve(limit))
 }
 
-/// What callers get of the descriptors of this process, of which `in_use` are open for other things. Without a limit,
-/// all that was configured.
+/// Computes the share of callers: `in_use` descriptors are open for other things, `connections` were
+/// configured, and up to `behind` connections to upstreams may be needed. Without a limit, all connections
+/// that were configured.
 pub(crate) fn share_for_callers(in_use: u64, connections: usize, behind: usize) -> DescriptorShare {
     match limit() {
         Some(limit) => share(limit, in_use, connections, behind),
@@ -38,7 +41,10 @@ pub(crate) fn share_for_callers(in_use: u64, connections: usize, behind: usize) 
     }
 }
 
-/// Whether the next descriptor would be one that is kept back.
+/// Returns whether the next descriptor would be in the reserve, which begins at `reserved_from`. Asked before
+/// a connection to an upstream is opened. It duplicates a descriptor and closes it again to find out; where
+/// that fails for another reason than missing descriptors, it returns `false` and leaves the error to whoever
+/// needs one.
 #[cfg(unix)]
 pub(crate) fn are_short(reserved_from: u64) -> bool {
     use std::os::fd::AsFd;
@@ -49,6 +55,7 @@ pub(crate) fn are_short(reserved_from: u64) -> bool {
     }
 }
 
+/// Returns `false`: there is no limit to run into.
 #[cfg(not(unix))]
 pub(crate) fn are_short(_: u64) -> bool {
     false
@@ -60,7 +67,8 @@ pub(crate) fn is_out_of_descriptors(code: i32) -> bool {
     cfg!(unix) && matches!(code, 23 | 24)
 }
 
-/// The limit that this process has now.
+/// Returns the limit that this process has now (`RLIMIT_NOFILE`, the soft one), or `None` where there is
+/// none.
 pub(crate) fn limit() -> Option<u64> {
     #[cfg(unix)]
     return rlimit::Resource::NOFILE.get_soft().ok();
@@ -68,7 +76,7 @@ pub(crate) fn limit() -> Option<u64> {
     None
 }
 
-/// The number of a descriptor, by which [`first_reserved`] goes.
+/// Returns the number of a descriptor, to be compared with [`first_reserved`].
 #[cfg(unix)]
 pub(crate) fn number(of: &impl std::os::fd::AsRawFd) -> u64 {
     u64::try_from(of.as_raw_fd()).unwrap_or(0)
@@ -83,6 +91,8 @@ fn reserve(limit: u64) -> u64 {
     MAX_RESERVED.min(limit / 6)
 }
 
+/// Computes the share for a given limit. The numbers never add up to more than the limit without the reserve,
+/// except that there is always one connection.
 fn share(limit: u64, in_use: u64, connections: usize, behind: usize) -> DescriptorShare {
     let all = usize::try_from(limit.saturating_sub(in_use + reserve(limit))).unwrap_or(usize::MAX);
     let callers = all - behind.min(all / 2);

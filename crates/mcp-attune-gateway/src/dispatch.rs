@@ -1,4 +1,4 @@
-//! Gives each request to the mount that it is for; what is for none is answered here.
+//! Gives each request to the mount that it is for, and answers those that are for none.
 //!
 //! Rules: G1, H19.
 
@@ -17,22 +17,24 @@ use crate::permits::{LimitedMount, MountAnswerFuture, ready_answer};
 use crate::refusal;
 use crate::route::{MountRoute, NoRoute, RouteDestination, Router};
 
-/// All mounts, by their paths.
+/// The layer that finds the mount of a request.
 #[derive(Debug)]
 pub(crate) struct Dispatch {
     router: Router,
+    /// The mounts, in the order of the router's indices.
     mounts: Vec<LimitedMount>,
-    /// Counts what is for no mount.
+    /// Counts what is refused here, under no mount.
     meter: Meter,
 }
 
 impl Dispatch {
-    /// `routes` and `mounts` are in the same order.
+    /// Makes the layer. `routes` and `mounts` are in the same order.
     pub(crate) fn new(routes: Vec<MountRoute>, mounts: Vec<LimitedMount>, meter: Meter) -> Self {
         Self { router: Router::new(routes), mounts, meter }
     }
 
-    /// What somebody reads who opens the gateway in a browser.
+    /// Answers `/` where nothing is served there: a line of plain text that names the paths of the mounts,
+    /// for people who open the gateway in a browser. The status is 404 all the same.
     #[cold]
     fn greeting(&self) -> Response<Body> {
         let paths: Vec<_> = self.mounts.iter().map(|mount| mount.mount().path.as_str()).collect();
@@ -42,6 +44,8 @@ impl Dispatch {
         answer
     }
 
+    /// Makes the answer to a request that goes to no mount. All but a plain 404 break rule H19 and are
+    /// counted; a 405 has `Allow`.
     #[cold]
     fn no_route(&self, no_route: NoRoute<'_>, headers: &HeaderMap) -> Response<Body> {
         if no_route == NoRoute::NotFound {
@@ -62,6 +66,8 @@ impl Service<Request<PeerBody>> for Dispatch {
     type Error = Infallible;
     type Future = MountAnswerFuture;
 
+    /// Routes the request. Only the request's head is looked at, so what is for no mount is answered before
+    /// its body is read, and without a permit.
     fn call(&self, request: Request<PeerBody>) -> MountAnswerFuture {
         let mount = |number: usize| self.mounts.get(number).ok_or(NoRoute::NotFound);
         let no_route = match self.router.route(request.method(), request.uri()) {

@@ -1,13 +1,15 @@
-//! The running gateway: its two listeners, its stack, and the file that it watches.
+//! The running gateway: its two listeners, the stack that serves requests, and the files that it follows.
 //!
-//! 1. Callers connect to `listen`; `/healthz`, `/readyz` and `/metrics` are on `admin`, which callers have no business with.
-//! 2. A configuration that changed takes effect for the next request: see `reload.rs`.
-//! 3. The end has stages. `/readyz` is 503 from the first one to the last.
-//!    1. For `shutdown_delay` connections are taken and requests answered, and each answer closes its connection.
-//!    2. No new connections are taken, idle ones are closed, running calls may finish (`drain`).
-//!    3. What still runs is cut, the programs are ended, and so is the admin listener.
+//! 1. Callers connect to `listen`. `/healthz`, `/readyz` and `/metrics` are on `admin`, a listener of its own
+//!    that callers need not be able to reach.
+//! 2. A changed configuration takes effect for the next request: see `reload.rs`.
+//! 3. A shutdown has stages. `/readyz` answers 503 from the first stage to the last.
+//!    1. For `shutdown_delay`, connections are accepted and requests are answered, and each answer closes its
+//!       connection.
+//!    2. No new connections are accepted, idle ones are closed, and running calls may finish (`drain`).
+//!    3. What still runs is cut, the child programs are ended, and so is the admin listener.
 //!
-//!    Whoever asks again goes to the next stage at once.
+//!    Telling the gateway once more to end skips to the next stage at once.
 
 use std::fmt;
 use std::io;
@@ -33,42 +35,49 @@ use crate::reload::{
 use crate::stack::{SharedState, StackError, build_stack};
 use crate::workers::Workers;
 
-/// How long who asks the admin listener may take at the end.
+/// How long requests to the admin listener may go on once the gateway has finished with its callers.
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
-/// What an operator tells a running gateway.
+/// A command to a running gateway, sent through the channel of [`Gateway::run_controlled`]. Each variant
+/// names the signal that `attune serve` translates into it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum GatewayControl {
-    /// Look at the configuration, locale files and templates now, and read the certificate again: `SIGHUP`.
+    /// Looks at the configuration, the locale files and the templates now instead of at the next interval,
+    /// and reads the certificate again: `SIGHUP`. Ignored once the gateway is ending.
     Reload,
-    /// End, after `shutdown_delay`: `SIGTERM`. Told again, go to the next stage of the end at once.
+    /// Ends the gateway after `shutdown_delay`, so that load balancers can notice `/readyz` first: `SIGTERM`.
+    /// Sent again, it skips to the next stage of the shutdown.
     Terminate,
-    /// End, without the delay: Ctrl-C. Told again, go to the next stage of the end at once.
+    /// Ends the gateway without the delay: Ctrl-C. Sent again, it skips to the next stage of the shutdown.
     Interrupt,
 }
 
-/// Why a gateway does not start.
+/// Why a gateway does not start. `Display` is a sentence for the operator that names the mount, address or
+/// file at fault.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GatewayStartError {
-    /// The configuration names what cannot be served.
+    /// The configuration is valid in itself, but describes something that cannot be served: a mount without a
+    /// server, a program that does not exist, a URL that cannot be used.
     Unservable(StackError),
-    /// An address cannot be listened on.
+    /// The address of the caller listener or of the admin listener cannot be bound, for example because it is
+    /// in use.
     Listen {
-        /// The address.
+        /// The address, as the configuration has it.
         address: SocketAddr,
-        /// Why not.
+        /// The error of the operating system.
         why: io::Error,
     },
-    /// A certificate or key cannot be read.
+    /// The certificate or the key of `[server.tls]` cannot be read, or the two cannot be used together.
     Tls {
-        /// The file.
+        /// The file that could not be read; the certificate's, if both were read and cannot be used.
         file: PathBuf,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
-    /// No key can be made for the ids of sessions.
+    /// The operating system gives no random bytes, so there is no key to seal the ids of legacy sessions
+    /// with.
     Keys(NoRandomness),
 }
 
@@ -85,24 +94,54 @@ impl fmt::Display for GatewayStartError {
 
 impl std::error::Error for GatewayStartError {}
 
-/// A gateway that has its listeners and waits to run.
+/// A gateway whose listeners are bound, and that waits to run.
+///
+/// [`bind`](Self::bind) does everything that can fail; the `with_…` methods and
+/// [`on_reload`](Self::on_reload) choose options; [`run`](Self::run) or
+/// [`run_controlled`](Self::run_controlled) then serves until the shutdown is over. Between binding and
+/// running, connections already queue in the listener's backlog, and the addresses can be asked for, which
+/// matters where port 0 is configured.
+///
+/// ```no_run
+/// use mcp_attune_gateway::config::Config;
+/// use mcp_attune_gateway::gateway::Gateway;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::parse("[upstream]\nurl = 'http://127.0.0.1:9000/mcp'\n", "attune.toml")?;
+/// let gateway = Gateway::bind(config).await?;
+/// println!("listening on {}", gateway.address()?);
+/// gateway.run(None, std::future::pending()).await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Gateway {
     config: Config,
+    /// The stack that answers requests. It is shared with every connection, and replaced by a reload.
     current: CurrentStack,
     callers: TcpListener,
     admin: TcpListener,
+    /// `None` where callers connect over plain HTTP.
     tls: Option<ListenerTls>,
+    /// The state of the certificate's two files just before they were read, so that the reload loop notices
+    /// any later change.
     certificate: Option<[FileStamp; 2]>,
+    /// State that all stacks of this process share.
     shared: SharedState,
+    /// The limits of the configuration, with fewer connections where the process may not have as many file
+    /// descriptors.
     limits: ListenerLimits,
     workers: Workers,
+    /// Whether upstreams are probed, see [`with_probes`](Self::with_probes).
     tries: bool,
     hook: ReloadHook,
 }
 
 impl Gateway {
-    /// Checks what can be checked, and takes the listeners.
+    /// Builds the stack, reads the certificate, and binds both listeners. Nothing is served yet.
+    ///
+    /// Files that the configuration names and that are missing, but without which the gateway can serve, are
+    /// only logged.
     ///
     /// # Errors
     ///
@@ -111,7 +150,8 @@ impl Gateway {
         Self::bind_with_access_log(config, AccessLog::default()).await
     }
 
-    /// The same, with calls in a log, which is written once it is started.
+    /// Does the same as [`bind`](Self::bind), and records every call in `access`. The log writes nothing
+    /// until it is started with [`AccessLog::start`], and the caller also finishes it.
     ///
     /// # Errors
     ///
@@ -151,45 +191,55 @@ impl Gateway {
         })
     }
 
-    /// Puts the connections of callers on threads of their own. Without it they stay on the runtime that runs it.
+    /// Serves the connections of callers on these threads. Without it, connections stay on the runtime that
+    /// drives [`run`](Self::run).
     #[must_use]
     pub fn with_workers(self, workers: Workers) -> Self {
         Self { workers, ..self }
     }
 
-    /// Tries the servers behind when it starts, and goes on to: programs are started at once, what cannot be reached is told
-    /// in the log, and `/readyz` says so. Without it they are first asked when a caller asks.
+    /// Probes the upstreams at the start and from then on: programs are started at once, upstreams that
+    /// cannot be reached are logged, and `/readyz` answers 503 unless every one of them was reached when it
+    /// was last tried. Without it, an upstream is first contacted when a caller sends a request for it, and
+    /// `/readyz` does not depend on upstreams.
     #[must_use]
     pub fn with_probes(self) -> Self {
         Self { tries: true, ..self }
     }
 
-    /// Calls this with every configuration that takes effect while the gateway runs.
+    /// Calls `hook` with every new configuration that takes effect while the gateway runs, after it is in
+    /// place. The hook runs in the reload loop and must not block. Only the last hook that was set is called.
     #[must_use]
     pub fn on_reload(self, hook: impl Fn(&Config) + Send + Sync + 'static) -> Self {
         Self { hook: ReloadHook::new(hook), ..self }
     }
 
-    /// Where callers connect.
+    /// Returns the address that callers connect to, with the real port where the configuration says port 0.
     ///
     /// # Errors
     ///
-    /// Where the system does not say.
+    /// The error of the operating system, where it does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.callers.local_addr()
     }
 
-    /// The address of the admin listener: health and metrics.
+    /// Returns the address of the admin listener (`/healthz`, `/readyz`, `/metrics`), with the real port.
     ///
     /// # Errors
     ///
-    /// Where the system does not say.
+    /// The error of the operating system, where it does not say.
     pub fn admin_address(&self) -> io::Result<SocketAddr> {
         self.admin.local_addr()
     }
 
-    /// Serves until `shutdown`, then lets running calls finish, without a delay; who only listens is let go at once. `file`
-    /// is watched, and followed when it changes.
+    /// Serves until `shutdown` completes, then lets running calls finish, without a delay before; open
+    /// streams on which callers only listen are ended at once.
+    ///
+    /// `file` is the configuration file to follow: it is looked at every second, and a valid change takes
+    /// effect. With `None` the configuration stays as it is. Locale files, templates and the certificate are
+    /// followed in both cases.
+    ///
+    /// Dropping the returned future cuts all connections.
     pub async fn run(self, file: Option<PathBuf>, shutdown: impl Future<Output = ()>) -> DrainOutcome {
         let (tell, told) = mpsc::unbounded_channel();
         let ending = async {
@@ -204,7 +254,11 @@ impl Gateway {
         }
     }
 
-    /// The same, as it is told: see [`GatewayControl`].
+    /// Does the same as [`run`](Self::run), controlled by commands; see [`GatewayControl`].
+    ///
+    /// Returns when the shutdown is over and the child programs have ended. If all senders of `control` are
+    /// dropped, the gateway ends as if it was told [`GatewayControl::Interrupt`], and nothing can skip a
+    /// stage any more.
     pub async fn run_controlled(
         self,
         file: Option<PathBuf>,
@@ -249,7 +303,8 @@ impl Gateway {
     }
 }
 
-/// Answers operators until it is told to end.
+/// Serves the admin listener until `ends` resolves or its sender is dropped. It has the default limits, no
+/// TLS and no metrics of its own.
 async fn serve_admin(
     listener: TcpListener,
     admin: AdminService,
@@ -263,7 +318,8 @@ async fn serve_admin(
     serve(listener, move |_| admin.clone(), limits, None, ListenerMetrics::default(), ends).await
 }
 
-/// Follows the files until the gateway is told to end, and then goes through the stages of the end.
+/// Runs the reload loop until the gateway is told to end, and then goes through the stages of the shutdown.
+/// It never returns: `run_controlled` drops it when the listeners are done.
 async fn follow_until_shutdown<T>(
     follow: ReloadLoop<'_>,
     stages: ShutdownStages<'_>,
@@ -280,8 +336,9 @@ async fn follow_until_shutdown<T>(
     stages.end(delay, control).await
 }
 
-/// The limits, as far as the system lets this process have as many connections; `in_use` descriptors are open
-/// already, and `behind` connections to servers behind may be needed.
+/// Lowers the connection limit to what the file descriptor limit of the process allows, and logs a warning if
+/// that is less than configured. `in_use` is the number of descriptors that are open already, `behind` the
+/// number of connections to upstreams that may be needed.
 fn within_descriptor_limit(mut limits: ListenerLimits, behind: usize, in_use: u64) -> ListenerLimits {
     let wanted = limits.connections;
     let share = descriptors::share_for_callers(in_use, wanted, behind);
@@ -298,16 +355,20 @@ fn within_descriptor_limit(mut limits: ListenerLimits, behind: usize, in_use: u6
     limits
 }
 
-/// Who is told of the stages of the end.
+/// What has to be told of each stage of a shutdown.
 struct ShutdownStages<'a> {
+    /// Tells the caller listener and all its connections.
     phase: watch::Sender<ListenerPhase>,
-    /// Ends the streams that never end by themselves.
+    /// Set to `true`, it ends the streams that never end by themselves.
     stopping: &'a watch::Sender<bool>,
+    /// Makes `/readyz` answer 503.
     admin: &'a AdminService,
 }
 
 impl ShutdownStages<'_> {
-    /// Goes through them, and waits for whoever is served to end.
+    /// Goes through the stages: `Close` for `delay` (skipped if it is zero), `Finish`, and `Cut` when the
+    /// gateway is told to end once more. The caller listener itself goes on from `Finish` when everything has
+    /// finished or `drain` is over, so this never returns.
     async fn end<T>(self, delay: Duration, control: &mut mpsc::UnboundedReceiver<GatewayControl>) -> T {
         self.admin.set_stopping();
         if !delay.is_zero() {
@@ -328,7 +389,8 @@ impl ShutdownStages<'_> {
     }
 }
 
-/// Passes on what is to be looked at, until the gateway is told to end.
+/// Passes [`GatewayControl::Reload`] on to the reload loop, and returns the first command that ends the
+/// gateway.
 async fn reload_until_shutdown(
     control: &mut mpsc::UnboundedReceiver<GatewayControl>,
     reload: &Notify,
@@ -342,7 +404,7 @@ async fn reload_until_shutdown(
     }
 }
 
-/// Waits until the gateway is told to end, once more.
+/// Waits for the next command to end. Never returns where nobody is left to send one.
 async fn wait_for_next_stage(control: &mut mpsc::UnboundedReceiver<GatewayControl>) {
     loop {
         match control.recv().await {

@@ -1,4 +1,7 @@
-//! A message on its way out: what is there leaves at once, in as few writes as possible.
+//! Sends HTTP/1.1 messages over a connection: what is there leaves at once, in as few writes as possible.
+//!
+//! Used in both directions: for answers to callers and for requests to upstreams. The framing itself
+//! (`Content-Length`, chunks) is done by `mcp_attune_http1::MessageEncoder`.
 
 use std::fmt;
 use std::io;
@@ -12,23 +15,27 @@ use tokio::io::AsyncWrite;
 
 use crate::BoxError;
 
-/// Sends the messages of one connection, one after the other.
+/// Sends the messages of one connection, one after the other. Its buffer is reused for the next message.
+///
+/// Call [`begin`](Self::begin) for each message, and then [`poll`](Self::poll) until it is ready. Dropping it
+/// in the middle of a message leaves the connection in a state in which no other message can be sent.
 pub(crate) struct MessageSender<B> {
+    /// The bytes that wait to be written.
     encoder: MessageEncoder,
-    /// The body of which more is to come.
+    /// The body, as long as more of it is to come.
     body: Option<B>,
-    /// What broke the body. What came before that leaves before that.
+    /// What broke the body. It is reported after the bytes that came before it were written.
     broken: Option<MessageSendError>,
 }
 
-/// Why not all of a message was sent.
+/// Why a message was not sent completely. The connection cannot be used for another message then.
 #[derive(Debug)]
 pub(crate) enum MessageSendError {
-    /// The connection broke.
+    /// Writing to the connection failed.
     Io(io::Error),
-    /// The body broke off.
+    /// The body failed.
     Body(BoxError),
-    /// The body is not as long as the head says.
+    /// The body is longer or shorter than its `Content-Length` says.
     Length(BodyLengthError),
 }
 
@@ -63,19 +70,24 @@ impl<B> Default for MessageSender<B> {
 }
 
 impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> MessageSender<B> {
-    /// Begins a message. `write_head` appends its head and returns how its body is framed.
+    /// Begins a message. `write_head` appends its head and returns how its body is framed. The last message
+    /// must be [over](Self::is_over).
     pub(crate) fn begin(&mut self, body: B, write_head: impl FnOnce(&mut Vec<u8>) -> BodyFraming) {
         let framing = self.encoder.begin(write_head);
         self.broken = None;
         self.body = (framing != BodyFraming::Length(0)).then_some(body);
     }
 
-    /// Whether all of the message was sent.
+    /// Returns whether the message was sent completely; also `true` before the first one.
     pub(crate) fn is_over(&self) -> bool {
         self.body.is_none() && self.broken.is_none() && self.encoder.is_written()
     }
 
-    /// Sends what there is. Ready when all of the message was sent.
+    /// Writes and flushes what there is, and returns ready when the message was sent completely.
+    ///
+    /// While it is pending, the task is woken when the body has more or the connection can take more. Pieces
+    /// that the body has ready are collected into one write; when the body is pending, what was collected is
+    /// flushed, so that an event of a stream is never held back.
     pub(crate) fn poll<W>(&mut self, io: &mut W, cx: &mut Context<'_>) -> Poll<Result<(), MessageSendError>>
     where
         W: AsyncWrite + Unpin,
@@ -100,7 +112,8 @@ impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> MessageSender<B> {
         }
     }
 
-    /// Takes what there is of the body. Returns true where more will come, and then the task is woken for it.
+    /// Takes the pieces that the body has ready, up to what the encoder takes before a write. Returns `true`
+    /// if the body is pending, and then the task is woken when it has more.
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<bool, MessageSendError> {
         while self.encoder.takes_more()
             && let Some(body) = &mut self.body

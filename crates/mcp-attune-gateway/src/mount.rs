@@ -1,4 +1,5 @@
-//! One server behind with the rules around its endpoint: each request is counted from here until its answer is over.
+//! A mount: one upstream with the rules around its endpoint. Each request is counted from here until its
+//! answer is over.
 //!
 //! Rules: G1, G12.
 
@@ -20,20 +21,28 @@ use crate::slots::Permit;
 use crate::tally::RequestTally;
 use crate::upstream::{Requester, UpstreamService};
 
-/// A server behind, the rules around its endpoint, and what counts for it.
+/// An upstream, the rules around its endpoint, and the meter that counts for it. One for each mount of a
+/// stack, shared by all its requests.
 #[derive(Debug)]
 pub(crate) struct MountedUpstream {
     /// The public path of the endpoint.
     pub(crate) path: String,
+    /// The rules, with the settings of this mount, its schema cache and its listings.
     pub(crate) rules: AttuneLayer,
+    /// The upstream as the gateway itself asks it; requests of callers use [`UpstreamService::on_behalf_of`].
     pub(crate) upstream: UpstreamService,
     pub(crate) meter: Meter,
-    /// How large an answer to the gateway's own questions may be.
+    /// The maximum size of an answer to the gateway's own questions, in bytes.
     pub(crate) max_answer: usize,
 }
 
 impl MountedUpstream {
-    /// Answers a request for the endpoint. The permit is held until the answer is over.
+    /// Answers a request for the endpoint, whose body is complete if it is a `POST`. The permit is held until
+    /// the answer is over.
+    ///
+    /// First the upstream itself may refuse the request, because it is of a kind that has no way to answer it
+    /// (a method that a program cannot be sent). Everything else goes through the rules, which ask the
+    /// upstream on behalf of `requester`.
     pub(crate) async fn answer(
         self: Arc<Self>,
         request: Request<Body>,
@@ -48,13 +57,15 @@ impl MountedUpstream {
         Ok(tally.answered(answer, account))
     }
 
-    /// Counts a request whose body could not be read.
+    /// Counts a request whose body could not be read, and returns `answer`, which says why. It never had a
+    /// permit.
     #[cold]
     pub(crate) fn count_unread(&self, answer: Response<Body>, account: RequestOutcome) -> Response<Body> {
         RequestTally::new(&self.meter, None, &Request::new(())).answered(answer, account)
     }
 
-    /// Answers a request for a path beside the endpoint, which no rule applies to.
+    /// Answers a request for a path off the endpoint, to which no rule applies. It goes to the upstream as it
+    /// came; an error of the upstream is told in the language that the request's `Accept-Language` prefers.
     pub(crate) async fn answer_off_endpoint(
         self: Arc<Self>,
         request: Request<Body>,
@@ -78,7 +89,7 @@ impl MountedUpstream {
         })
     }
 
-    /// Probes the server, again and again.
+    /// Probes the upstream for ever; see [`probe`]. A program is started by it.
     pub(crate) async fn probe(self: Arc<Self>) {
         let upstream = self.upstream.upstream();
         let what = format!("the server behind {}, {}", self.path, upstream.name());
@@ -88,7 +99,8 @@ impl MountedUpstream {
         probe(self.meter.clone(), what, !upstream.is_program(), || upstream.reach()).await;
     }
 
-    /// Holds what is around the server against it, where there is something to hold.
+    /// Checks the bindings and templates of the mount against what the upstream lists; see [`check_server`].
+    /// Does nothing where the mount has neither.
     pub(crate) async fn check_tools(self: Arc<Self>) {
         if self.rules.needs_probe() {
             check_server(self.upstream.clone(), self.path.clone(), self.max_answer, self.rules.clone()).await;

@@ -1,8 +1,10 @@
-//! Streams that never end by themselves: callers who only listen do not hold up the end of the gateway.
+//! Ends streams that would never end by themselves when the gateway stops, so that callers who only listen do
+//! not delay it.
 //!
-//! 1. A legacy GET, and a modern `subscriptions/listen`, are streams that never end by themselves. When the gateway
-//!    stops they end at once, in order, so that their callers can listen elsewhere.
-//! 2. A GET that takes up a stream where it was lost may have a call's answer on it, and counts as a call.
+//! 1. A legacy `GET`, and a modern `subscriptions/listen`, open a stream that never ends by itself. When the
+//!    gateway stops, such streams end at once and in order, so that their callers can listen elsewhere.
+//! 2. A `GET` that resumes a stream (`Last-Event-ID`) may carry the answer to a call, and is left to finish
+//!    like a call.
 //!
 //! Rules: G5.
 
@@ -21,18 +23,20 @@ use tokio::sync::watch;
 
 use crate::{Body, BoxError};
 
-/// The header that names the method, read for every call, so that its name is not.
+/// The header `Mcp-Method`, as a constant because it is looked up for every call.
 const METHOD_HEADER: HeaderName = HeaderName::from_static(lowercase::METHOD);
 
-/// A service whose open streams end when the gateway stops.
+/// The layer that ends open streams when the gateway stops. It touches only answers that are event streams,
+/// to requests that [only listen](only_listens); all others pass through unchanged.
 #[derive(Debug)]
 pub(crate) struct EndOpenStreams<S> {
+    /// Becomes `true` when the gateway stops.
     stopping: watch::Receiver<bool>,
     inner: S,
 }
 
 impl<S> EndOpenStreams<S> {
-    /// `stopping` says when.
+    /// Wraps a service. `stopping` becomes `true` when the streams have to end.
     pub(crate) fn new(stopping: watch::Receiver<bool>, inner: S) -> Self {
         Self { stopping, inner }
     }
@@ -52,11 +56,15 @@ where
     }
 }
 
-/// Whether a request opens a stream that its caller listens on: one that may never end by itself.
+/// Returns whether a request opens a stream that may never end by itself, so that it takes a permit for
+/// streams and none for calls. That is every `GET`, also one that resumes a stream, and
+/// `subscriptions/listen`.
 pub(crate) fn opens_stream(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::GET || only_listens(method, headers)
 }
 
+/// Returns whether nothing is lost when the answer to a request is ended: its caller only listens, and waits
+/// for no answer to a call.
 fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
     match *method {
         Method::GET => !headers.contains_key(lowercase::LAST_EVENT_ID),
@@ -68,7 +76,8 @@ fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 pin_project! {
-    /// An answer that is to come, and when its stream has to end.
+    /// The answer of [`EndOpenStreams`] that is to come. `stopping` is `None` for requests that are left to
+    /// finish.
     pub(crate) struct EndOpenStreamsFuture<F> {
         #[pin]
         inner: F,
@@ -99,7 +108,7 @@ where
     }
 }
 
-/// A body that ends when it is told to.
+/// An event stream that ends when `stops` resolves. What is ready by then is still sent.
 struct StoppableBody {
     body: Body,
     stops: Pin<Box<dyn Future<Output = ()> + Send>>,

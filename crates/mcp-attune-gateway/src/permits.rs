@@ -1,8 +1,9 @@
 //! Bounds how many calls and streams run at a time, and how many of them one caller has.
 //!
-//! 1. A call holds a permit from before it is looked at until its answer is over; whoever gets none is told at once to come
-//!    again. Streams that callers listen on have permits of their own.
-//! 2. A body that has not come yet holds up nobody: it is read before the call counts.
+//! 1. A call holds a permit from before it is looked at until its answer is over. Whoever gets none is
+//!    answered at once: 503 if all are taken, 429 if the caller has its share. Streams that callers listen on
+//!    have permits of their own.
+//! 2. A body that has not arrived yet takes no permit: it is read first.
 //!
 //! Rules: G4.
 
@@ -30,18 +31,22 @@ use crate::{Body, BoxError};
 /// An answer that is to come. This is the one box around all that a call does inside.
 pub(crate) type MountAnswerFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
-/// The permits of all mounts together.
+/// The permits of all mounts together. A reload makes new ones; requests that still run hold those of the
+/// stack before.
 #[derive(Debug)]
 pub(crate) struct Permits {
+    /// For calls (`calls` of `[limits]`).
     calls: Arc<Slots>,
-    /// For streams that callers listen on for as long as they like.
+    /// For streams that callers listen on for as long as they like (`streams` of `[limits]`).
     streams: Arc<Slots>,
+    /// Tells callers apart.
     callers: CallerKeyHasher,
-    /// Counts what is refused.
+    /// Counts what is refused, under no mount.
     meter: Meter,
 }
 
 impl Permits {
+    /// Makes the permits that a configuration allows.
     pub(crate) fn new(config: &Config, meter: Meter) -> Self {
         let limits = &config.limits;
         Self {
@@ -52,13 +57,15 @@ impl Permits {
         }
     }
 
-    /// Takes a permit for a request, or answers it.
+    /// Takes a permit for a request, or returns the answer that there is none.
     fn acquire(&self, request: &Request<Body>, keys: CallerKeys) -> Result<Permit, Box<Response<Body>>> {
         let streams = open_streams::opens_stream(request.method(), request.headers());
         let slots = if streams { &self.streams } else { &self.calls };
         slots.try_acquire(keys).map_err(|why| Box::new(self.refuse(why, streams, request.headers())))
     }
 
+    /// Makes that answer, and counts it as a refusal by rule G4. The request is not counted otherwise and not
+    /// in the access log.
     #[cold]
     fn refuse(&self, why: NoPermit, streams: bool, headers: &HeaderMap) -> Response<Body> {
         self.meter.rule_broken("G4", true);
@@ -74,7 +81,7 @@ impl Permits {
     }
 }
 
-/// A mount that is only called with a permit.
+/// The layer around a mount that lets a request in only with a permit. A clone shares everything.
 #[derive(Clone)]
 pub(crate) struct LimitedMount {
     permits: Arc<Permits>,
@@ -86,11 +93,12 @@ impl LimitedMount {
         Self { permits: Arc::clone(permits), mount: Arc::new(mount) }
     }
 
+    /// Returns the mount inside.
     pub(crate) fn mount(&self) -> &Arc<MountedUpstream> {
         &self.mount
     }
 
-    /// Who asks.
+    /// Collects on whose behalf the upstream is asked: the connection, and the keys of the caller.
     fn requester<B>(&self, request: &Request<B>, arrival: &PeerBody) -> Requester {
         let identity = self.mount.rules.caller_hash(request.headers(), request.uri());
         let address = arrival.peer.address.ip();
@@ -98,7 +106,8 @@ impl LimitedMount {
         Requester { peer: Some(arrival.peer), keys }
     }
 
-    /// Answers a request for a path beside the endpoint.
+    /// Answers a request for a path off the endpoint. Its body is not read first: it goes to the upstream as
+    /// it comes.
     #[cold]
     pub(crate) fn call_off_endpoint(&self, request: Request<PeerBody>) -> MountAnswerFuture {
         let requester = self.requester(&request, request.body());
@@ -109,7 +118,8 @@ impl LimitedMount {
         }
     }
 
-    /// Answers a request for the endpoint whose body is still to come.
+    /// Answers a `POST` to the endpoint whose body is still to come: reads it, and takes a permit only then.
+    /// A body that is too large, too slow or broken is answered without a permit.
     async fn call_when_read(self, request: Request<Body>, requester: Requester) -> MountAnswer {
         let Self { permits, mount } = self;
         let request = request.map(|body| boxed(body.map_err(caller_body_error)));
@@ -124,6 +134,7 @@ impl LimitedMount {
     }
 }
 
+/// An answer; the error is impossible, because whatever goes wrong is an answer.
 type MountAnswer = Result<Response<Body>, Infallible>;
 
 impl Service<Request<PeerBody>> for LimitedMount {
@@ -131,6 +142,8 @@ impl Service<Request<PeerBody>> for LimitedMount {
     type Error = Infallible;
     type Future = MountAnswerFuture;
 
+    /// Answers a request for the endpoint. A `POST` whose body has not completely come is read before it
+    /// takes a permit; everything else takes its permit at once.
     fn call(&self, request: Request<PeerBody>) -> MountAnswerFuture {
         let requester = self.requester(&request, request.body());
         let request = request.map(|arrival| arrival.body);
@@ -150,13 +163,14 @@ impl fmt::Debug for LimitedMount {
     }
 }
 
-/// An answer that is there.
+/// Boxes an answer that is there already.
 #[cold]
 pub(crate) fn ready_answer(answer: Response<Body>) -> MountAnswerFuture {
     Box::pin(std::future::ready(Ok(answer)))
 }
 
-/// A request's body that broke off says why, where that is known.
+/// Translates an error of the caller's body into one that the rules answer with its own status (408 or 400)
+/// and sentence. Other errors are passed on.
 fn caller_body_error(error: BoxError) -> BoxError {
     match error.downcast_ref::<RequestBodyError>() {
         Some(known) => HttpFailure { status: known.status(), what: known.to_string() }.into(),

@@ -1,23 +1,28 @@
-//! A future that is polled only after it was woken, not whenever the task around it is.
+//! A future that is polled only after it was woken itself, not whenever the task around it is.
 //!
-//! A connection's task is woken for every piece that is read or written. What happens rarely beside that, such as the end of the
-//! gateway or a timer, is not polled each time.
+//! A connection's task is woken for every piece that is read or written. What happens rarely beside that,
+//! such as the shutdown of the gateway or a timer, is not polled each time.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Polls a future only after it was woken.
+/// A future around another that skips polls in which the inner future was not woken. The inner future must be
+/// well-behaved: it wakes its waker whenever it can make progress. The first poll, and the first one by
+/// another task, always reach the inner future, so that it knows the waker to wake.
 pub(crate) struct PollOnWake<F> {
+    /// Boxed, so that the wrapper can be moved.
     inner: Pin<Box<F>>,
-    /// What the future wakes, as it was made for the task that polled last.
+    /// The waker that the inner future gets, made for the task that polled last.
     waker: Option<(Arc<WakeFlag>, Waker)>,
 }
 
-/// Notes that the future was woken, and wakes the task around it.
+/// The waker's state: it notes that the inner future was woken, and wakes the task around it.
 struct WakeFlag {
+    /// Whether the inner future has to be polled: `true` at first, and after each wake-up.
     is_woken: AtomicBool,
+    /// The waker of the task.
     task: Waker,
 }
 

@@ -1,7 +1,9 @@
-//! Probes servers behind, where the gateway is told to.
+//! Probes upstreams, where the gateway is told to
+//! ([`Gateway::with_probes`](crate::gateway::Gateway::with_probes)).
 //!
-//! A server is probed when the gateway starts, again and again where it cannot be reached, and where nobody has asked it for a
-//! while. A program that runs is not probed again: it may end when nobody needs it.
+//! An upstream is probed when the gateway starts, again and again while it cannot be reached, and when it has
+//! not answered anybody for a while. A program that runs is not probed again: it may end when nobody needs
+//! it.
 
 use std::time::Duration;
 
@@ -9,13 +11,21 @@ use crate::health::UpstreamState;
 use crate::metrics::Meter;
 use crate::upstream_error::UpstreamError;
 
-/// How long a server is taken at its last word.
+/// How often a server that is up is looked at. If it answered somebody meanwhile, it is not probed.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// How long to wait before a server that cannot be reached is tried again, at first and at most.
+/// The pause before a server that cannot be reached is probed again: at first this, then twice as long each
+/// time,
 const MIN_RETRY: Duration = Duration::from_secs(1);
+/// up to this.
 const MAX_RETRY: Duration = Duration::from_secs(30);
 
-/// Probes a server again and again. `what` is how the log calls it; `always`: also when it was up the last time.
+/// Probes an upstream for ever, and keeps the health of its `meter` up to date; changes are logged. Run as a
+/// task that is aborted when the configuration changes.
+///
+/// `what` is the name of the upstream in the log. `reach` makes one attempt. With `always`, an upstream that
+/// is up is probed again when it has not answered anybody since the last look; without it (for programs),
+/// only one that is not up. Programs also begin with a ten times longer pause between attempts, because each
+/// attempt starts a process.
 pub(crate) async fn probe<F>(meter: Meter, what: String, always: bool, reach: impl Fn() -> F + Send)
 where
     F: Future<Output = Result<(), UpstreamError>> + Send,

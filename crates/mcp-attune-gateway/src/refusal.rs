@@ -1,4 +1,4 @@
-//! Answers of the gateway itself, before any message was read.
+//! Answers that the gateway gives itself, before any message was read.
 
 use std::fmt::Display;
 
@@ -9,7 +9,8 @@ pub(crate) use mcp_attune_tower::{render_reply, render_reply_for};
 
 use crate::Body;
 
-/// The answer to a request with these headers, which failed before its id was known.
+/// Makes the answer to a request that failed before the id of its message was known: a JSON-RPC error with
+/// `id: null`, in the language that `headers` prefer. `what` is the sentence for the caller.
 #[cold]
 pub(crate) fn failed(status: u16, what: &dyn Display, headers: &HeaderMap) -> Response<Body> {
     render_reply_for(&Reply::failed(status, None, what), headers)

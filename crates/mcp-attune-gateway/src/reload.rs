@@ -1,11 +1,13 @@
-//! The stack that serves now, and what puts another in its place.
+//! The stack that serves now, and the loop that follows all files and replaces it.
 //!
-//! 1. The configuration file is looked at every second, and when an operator says so. What changed is checked as a whole
-//!    and takes effect for the next request; what is wrong is told in the log, and the old one keeps serving.
-//! 2. What is about the listeners themselves (some of `[server]` and of `[limits]`) waits for a restart, and is named, setting
-//!    by setting, each time.
+//! 1. The configuration file is looked at every second, and when an operator says so. A change is checked as
+//!    a whole and takes effect for the next request; if it is wrong, that is logged, and the old
+//!    configuration keeps serving.
+//! 2. Settings of the listeners themselves (some of `[server]` and of `[limits]`) need a restart, and are
+//!    named in the log, setting by setting, each time.
 //! 3. The certificate is read again when its files have changed, and when an operator says so.
-//! 4. Locale files and templates are looked at in the same loop, after the configuration. No request does.
+//! 4. Locale files and templates are looked at in the same loop, after the configuration. No request looks at
+//!    files.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -27,7 +29,8 @@ use crate::listen::{ListenerLimits, ListenerTls, Peer};
 use crate::metrics::Meter;
 use crate::stack::{SharedState, Stack, StackFuture, build_stack};
 
-/// What a configuration says of connections and their requests.
+/// Returns the limits of connections and their requests that a configuration sets. They are read once, at the
+/// start, which is why [`settings_needing_restart`] names the same settings.
 pub(crate) fn listener_limits(config: &Config) -> ListenerLimits {
     let mut limits = ListenerLimits::default();
     limits.http = config.server.http;
@@ -43,7 +46,8 @@ pub(crate) fn listener_limits(config: &Config) -> ListenerLimits {
     limits
 }
 
-/// The settings in which two configurations differ, of those that only a restart changes.
+/// Returns the names of the settings in which two configurations differ and that only a restart changes. Of
+/// `server.tls` that is only whether there is one: other files are followed.
 fn settings_needing_restart(running: &Config, next: &Config) -> Vec<&'static str> {
     let (server, other) = (&running.server, &next.server);
     let (limits, others) = (&running.limits, &next.limits);
@@ -66,10 +70,12 @@ fn settings_needing_restart(running: &Config, next: &Config) -> Vec<&'static str
     all.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
 }
 
-/// Is told of every configuration that takes effect.
+/// What an embedding program wants to be called with every configuration that takes effect. The default calls
+/// nothing.
 #[derive(Clone, Default)]
 pub(crate) struct ReloadHook(Option<Arc<Hook>>);
 
+/// The function of a [`ReloadHook`].
 type Hook = dyn Fn(&Config) + Send + Sync;
 
 impl ReloadHook {
@@ -90,37 +96,50 @@ impl fmt::Debug for ReloadHook {
     }
 }
 
-/// What tells one state of a file from another; None where it is not there.
+/// The length and the modification time of a file, which tell one state of it from another; `None` if it is
+/// not there.
 pub(crate) type FileStamp = Option<(u64, Option<SystemTime>)>;
 
+/// Returns the present state of a file.
 fn stamp(file: &Path) -> FileStamp {
     let file = std::fs::metadata(file).ok()?;
     Some((file.len(), file.modified().ok()))
 }
 
-/// The states of the certificate and of its key.
+/// Returns the present states of the certificate and of its key; `None` where the configuration has no TLS.
 pub(crate) fn certificate_stamps(config: &Config) -> Option<[FileStamp; 2]> {
     config.server.tls.as_ref().map(|files| [stamp(&files.cert), stamp(&files.key)])
 }
 
-/// What follows all files: the configuration, the certificate, locale files and templates.
+/// The loop that follows all files: the configuration, the certificate, locale files and templates.
 pub(crate) struct ReloadLoop<'a> {
+    /// The configuration file, if it is followed.
     pub(crate) file: Option<&'a Path>,
-    /// The configuration at the start.
+    /// The configuration that the gateway was started with, against which settings that need a restart are
+    /// compared.
     pub(crate) config: &'a Config,
+    /// The stack to replace.
     pub(crate) current: &'a CurrentStack,
     pub(crate) shared: &'a SharedState,
     pub(crate) admin: &'a AdminService,
+    /// The TLS of the caller listener, if it was started with any.
     pub(crate) tls: Option<&'a ListenerTls>,
-    /// The state that its files were in when they were read.
+    /// The states that the certificate's files were in when they were read.
     pub(crate) certificate: Option<[FileStamp; 2]>,
-    /// Whether servers behind are tried before they are needed.
+    /// Whether upstreams are probed.
     pub(crate) tries: bool,
+    /// Called with every configuration that takes effect.
     pub(crate) hook: &'a ReloadHook,
 }
 
 impl ReloadLoop<'_> {
-    /// Looks at the files again and again, and when it is told to, and puts a stack for the newest content in place.
+    /// Looks at the files every second, and at once when `reload` is notified, and replaces the stack when
+    /// the configuration changed. Never returns; dropping the future also aborts the probes and checks of the
+    /// current stack.
+    ///
+    /// A certificate is read when `reload` is notified, or when its two files have changed and then stayed
+    /// the same for one interval, because they are written one after the other. Where nothing has to be
+    /// followed, the loop only waits for `reload`.
     pub(crate) async fn run<T>(&self, reload: &Notify) -> T {
         // It may have changed since it was read.
         let (mut seen, mut config) = (None, self.config.clone());
@@ -161,6 +180,10 @@ impl ReloadLoop<'_> {
         }
     }
 
+    /// Loads the configuration file, and if it differs from `config`, builds a stack for it and puts that in
+    /// place. On any error the old stack stays, and the error is logged and counted. `asked` also reports
+    /// that nothing changed; `looking` are the tasks that probe and check the upstreams, which are replaced
+    /// together with the stack.
     fn load(&self, file: &Path, config: &mut Config, asked: bool, looking: &mut JoinSet<()>) {
         let next = match Config::load(file) {
             Ok(next) => next,
@@ -199,6 +222,7 @@ impl ReloadLoop<'_> {
         }
     }
 
+    /// Logs and counts a configuration that could not be read or is wrong.
     fn log_load_error(&self, file: &Path, wrong: &ConfigLoadError) {
         self.shared.metrics.reloaded(false);
         let wrong = match wrong {
@@ -208,7 +232,7 @@ impl ReloadLoop<'_> {
         tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
     }
 
-    /// Tells what of a configuration waits for a restart.
+    /// Logs which settings of a configuration wait for a restart.
     fn log_pending_restart(&self, next: &Config) {
         let waiting = settings_needing_restart(self.config, next);
         if !waiting.is_empty() {
@@ -216,7 +240,8 @@ impl ReloadLoop<'_> {
         }
     }
 
-    /// Reads the certificate again, where there was one at the start.
+    /// Reads the certificate again and shows it to new connections. Does nothing if the gateway was started
+    /// without TLS; on any error the old certificate stays.
     fn load_certificate(&self, config: &Config) {
         let (Some(tls), Some(files)) = (self.tls, &config.server.tls) else { return };
         let read = |file: &Path| {
@@ -233,7 +258,8 @@ impl ReloadLoop<'_> {
     }
 }
 
-/// The stack that serves now. A request keeps the one that it began with.
+/// The stack that serves now, shared by all connections. A request keeps the stack that it began with,
+/// because its future holds what it needs of it.
 #[derive(Clone, Debug)]
 pub(crate) struct CurrentStack(Arc<RwLock<Stack>>);
 
@@ -242,26 +268,28 @@ impl CurrentStack {
         Self(Arc::new(RwLock::new(stack)))
     }
 
+    /// Starts the probes and checks of the current stack; see [`Stack::spawn_server_checks`].
     pub(crate) fn start_server_checks(&self, tries: bool) -> JoinSet<()> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).spawn_server_checks(tries)
     }
 
-    /// What counts for each mount, and the mount's path.
+    /// Returns the path and the meter of each mount.
     pub(crate) fn meters(&self) -> Vec<(String, Meter)> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).meters()
     }
 
-    /// Returns what follows the locale files and templates of that stack.
+    /// Returns the watcher of the current stack's locale files and templates.
     fn watcher(&self) -> FileWatcher {
         self.0.read().unwrap_or_else(PoisonError::into_inner).watcher().clone()
     }
 
+    /// Puts another stack in place, for all requests that begin from now on.
     fn replace(&self, stack: Stack) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = stack;
     }
 }
 
-/// The stack that serves now, for one connection.
+/// The service of one connection: answers each request with the stack that is current when it arrives.
 #[derive(Clone, Debug)]
 pub(crate) struct CurrentStackService {
     pub(crate) current: CurrentStack,

@@ -1,5 +1,10 @@
-//! A name for every request: the caller's own, or one of ours, in the answer and in the log. Where the caller traces
-//! its requests (W3C `traceparent`), its trace is in the log too; the header itself goes on as it came.
+//! Gives every request an id: the caller's own `X-Request-Id`, or one of ours, in the answer and in the log.
+//! Where the caller traces its requests (W3C `traceparent`), the id of the trace is in the log too; the
+//! header itself goes on as it came.
+//!
+//! The id is known in two ways while a request is worked on: as a `tracing` span with the target
+//! [`SPAN_TARGET`], and through [`with_current`], which is much cheaper and enough for a log that writes the
+//! id into each line.
 //!
 //! Rules: G12.
 
@@ -16,44 +21,50 @@ use hyper::service::Service;
 use tracing::Instrument;
 use tracing::instrument::Instrumented;
 
-/// The target of the span that each request has. A log that writes [`with_current`] by itself can do without the spans, which cost
-/// more than all the rest of a name.
+/// The target of the span that each request has. A log that asks [`with_current`] itself can filter these
+/// spans out; creating one costs more than everything else about a request's id.
 pub const SPAN_TARGET: &str = "mcp_attune_gateway::request";
 
-/// The header that names a request.
+/// The header that carries the id: from the caller, to the upstream, and in the answer.
 pub(crate) const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The header of a trace.
+/// The header of the W3C Trace Context.
 const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
 
-/// The longest name that a caller can give.
+/// The maximum length of an id that a caller can give; a longer one is replaced.
 const MAX_NAME_BYTES: usize = 128;
 
 thread_local! {
+    /// The request that this thread is polling.
     static CURRENT: RefCell<Option<RequestName>> = const { RefCell::new(None) };
 }
 
-/// Tells which request this thread works on; none where it works on none. A thread that ends can ask, too.
+/// Calls `tell` with the name of the request that this thread is working on. Returns `None`, without calling
+/// it, if the thread works on no request. Safe to call from anywhere, even from the destructor of a
+/// thread-local value.
 pub fn with_current<T>(tell: impl FnOnce(&RequestName) -> T) -> Option<T> {
     CURRENT.try_with(|name| name.try_borrow().ok()?.as_ref().map(tell)).ok()?
 }
 
-/// What a request is called: `request="9b0c…" trace="4bf9…"`.
+/// The id of a request and the id of its trace. `Display` writes them as fields of a log line:
+/// `request="9b0c…" trace="4bf9…"`.
 #[derive(Clone, Debug)]
 pub struct RequestName {
+    /// Printable ASCII without blanks, at most 128 bytes.
     id: HeaderValue,
-    /// The header of its trace, as it came.
+    /// The value of `traceparent` as it came. It is parsed only when somebody asks for the trace.
     parent: Option<HeaderValue>,
 }
 
 impl RequestName {
-    /// The id of the request.
+    /// Returns the id of the request.
     #[must_use]
     pub fn id(&self) -> &str {
         self.id.to_str().unwrap_or_default()
     }
 
-    /// The id of the caller's trace, where it traces its requests.
+    /// Returns the id of the caller's trace, 32 hexadecimal digits. `None` if there is no `traceparent`, or
+    /// none that is valid.
     #[must_use]
     pub fn trace(&self) -> Option<&str> {
         self.parent.as_ref().and_then(parse_trace_id)
@@ -70,12 +81,14 @@ impl fmt::Display for RequestName {
     }
 }
 
-/// Makes a name the current one until it is dropped.
+/// Makes a name the current one of this thread until it is dropped, by swapping it with the one before. No
+/// allocation and no clone, because it is done for every poll.
 struct CurrentRequestGuard<'n> {
     name: &'n mut Option<RequestName>,
 }
 
 impl<'n> CurrentRequestGuard<'n> {
+    /// Makes `name` the current one. While the guard lives, `name` holds what was current before.
     fn on(name: &'n mut Option<RequestName>) -> Self {
         CURRENT.with_borrow_mut(|current| mem::swap(current, name));
         Self { name }
@@ -88,7 +101,13 @@ impl Drop for CurrentRequestGuard<'_> {
     }
 }
 
-/// A service whose requests have names.
+/// The layer that gives each request its id. It replaces `X-Request-Id` of the request, so that all layers
+/// inside and the upstream see the same id, and sets it in the answer, also in answers of the gateway itself:
+///
+/// ```text
+/// POST /mcp HTTP/1.1                 →  HTTP/1.1 403 Forbidden
+/// X-Request-Id: abc-123                 X-Request-Id: abc-123
+/// ```
 #[derive(Debug)]
 pub(crate) struct RequestIds<S> {
     names: RequestNamer,
@@ -125,10 +144,11 @@ where
     }
 }
 
-/// Gives names to requests.
+/// Chooses the ids.
 #[derive(Debug)]
 struct RequestNamer {
-    /// Begins anywhere, so that two processes do not give the same names.
+    /// The number of the next id. It begins at a random value, so that two processes do not give the same
+    /// ids.
     count: AtomicU64,
 }
 
@@ -139,7 +159,8 @@ impl Default for RequestNamer {
 }
 
 impl RequestNamer {
-    /// The caller's name where it is short and plain, else one that this process has not given before.
+    /// Returns the caller's id if it is printable ASCII of at most [`MAX_NAME_BYTES`], else 16 hexadecimal
+    /// digits that this process has not used before.
     fn name_request(&self, given: Option<&HeaderValue>) -> HeaderValue {
         let plain = |value: &&HeaderValue| {
             value.len() <= MAX_NAME_BYTES
@@ -154,14 +175,15 @@ impl RequestNamer {
     }
 }
 
-/// Another number for each number, so that names which follow each other do not look alike: the last step of SplitMix64.
+/// Maps each number to another one, so that consecutive ids do not look alike: the last step of `SplitMix64`,
+/// a bijection.
 fn mix_bits(mut number: u64) -> u64 {
     number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
-/// A number in sixteen digits.
+/// Formats a number as sixteen hexadecimal digits.
 fn hex(mut number: u64) -> [u8; 16] {
     let mut digits = [0; 16];
     for digit in digits.iter_mut().rev() {
@@ -174,7 +196,9 @@ fn hex(mut number: u64) -> [u8; 16] {
     digits
 }
 
-/// The id of the trace, where the header is what the W3C says: `00-4bf9…4736-00f0…02b7-01`.
+/// Returns the trace id of a `traceparent`, such as
+/// `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`. `None` if the header is malformed, has version
+/// `ff`, or a trace id of zeros. Fields after the fourth are accepted in future versions only.
 fn parse_trace_id(parent: &HeaderValue) -> Option<&str> {
     let mut parts = parent.to_str().ok()?.split('-');
     let hex = |text: &&str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -187,7 +211,8 @@ fn parse_trace_id(parent: &HeaderValue) -> Option<&str> {
 }
 
 pin_project_lite::pin_project! {
-    /// A request that is being answered.
+    /// The answer of [`RequestIds`] that is to come. The name is the current one of the thread during each
+    /// poll.
     pub(crate) struct RequestIdsFuture<F> {
         #[pin]
         answer: Instrumented<F>,

@@ -1,11 +1,13 @@
-//! Which server a request is meant for, by its path and method.
+//! Decides by path and method which mount a request is meant for.
 //!
-//! 1. A mount's path is its endpoint, to the letter, and takes the methods of MCP, to the letter: all others are 405.
-//! 2. Another spelling of any mount's path is 400, whatever the settings: the server behind may take it for the endpoint.
-//!    So is a path that comes to the endpoint's own path on the server behind.
-//! 3. Beside the endpoint lies what is below it, `/.well-known/NAME/…mount` (RFC 8414, RFC 9728) and, where there is one
-//!    mount only, every other path. `unknown_paths` says what of it is passed on: by default `GET` and `HEAD` of
-//!    `/.well-known/…` ([`UnknownPaths`]).
+//! 1. A mount's path is its endpoint, to the letter, and takes the methods of MCP, to the letter: all others
+//!    are 405.
+//! 2. Another spelling of any mount's path is 400, whatever the settings: the upstream may take it for the
+//!    endpoint, and would then see a request that no rule has checked. So is a path that becomes the
+//!    endpoint's own path on the upstream.
+//! 3. A path is *off the endpoint* if it is below a mount's path, or is `/.well-known/NAME/…mount` (RFC 8414,
+//!    RFC 9728), or, where there is only one mount, if it is any other path. `unknown_paths` says which of
+//!    these are passed on: by default `GET` and `HEAD` of `/.well-known/…` ([`UnknownPaths`]).
 //! 4. Everything else is 404. A target with bytes outside ASCII, which servers decode as they like, is 400.
 //!
 //! Rules: G1, H19.
@@ -18,50 +20,56 @@ use mcp_attune_wire::endpoint;
 use crate::config::UnknownPaths;
 use crate::upstream::upstream_path;
 
+/// The prefix of metadata documents (RFC 8615).
 const WELL_KNOWN: &str = "/.well-known/";
 
-/// What the router knows of a mount.
+/// What the router has to know of a mount.
 #[derive(Clone, Debug)]
 pub(crate) struct MountRoute {
-    /// The public path.
+    /// The public path, such as `/weather/mcp`.
     pub(crate) path: String,
-    /// The path of the endpoint on the server behind, where it is reached over HTTP.
+    /// The path of the endpoint on the upstream. `None` for a program, which has no paths.
     pub(crate) endpoint: Option<String>,
+    /// Which requests off the endpoint are passed on.
     pub(crate) unknown_paths: UnknownPaths,
 }
 
-/// The paths of all mounts.
+/// The paths of all mounts, compiled for lookups. It compares every mount in turn: there are few.
 #[derive(Debug)]
 pub(crate) struct Router {
     mounts: Vec<MountRoute>,
-    /// What another spelling is recognized by.
+    /// The public paths in canonical form (decoded, case folded, dot segments removed), by which another
+    /// spelling is recognized. In the order of `mounts`.
     canonical_paths: Vec<String>,
+    /// The upstream endpoints in the same form, without those of programs.
     canonical_endpoints: Vec<String>,
 }
 
-/// Where a request goes: the number is the mount's.
+/// Where a request goes. The number is the index of the mount, in the order in which they were given to
+/// [`Router::new`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RouteDestination {
-    /// To the endpoint, through all rules.
+    /// To the endpoint of the mount, through all rules.
     Endpoint(usize),
-    /// To a path beside it, as it came.
+    /// To another path of the mount's upstream, unchecked and unchanged.
     OffEndpoint(usize),
 }
 
-/// Why a request goes nowhere.
+/// Why a request goes to no mount. `Display` is the sentence for the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NoRoute<'r> {
-    /// It is another spelling of this mount's path.
+    /// It is another spelling of this mount's path, or leads to an endpoint on the upstream: 400.
     Alias(&'r str),
-    /// Its method is none of these.
+    /// The path takes only these methods, which is the value of `Allow`: 405.
     Method(&'static str),
-    /// Its target has bytes that no target may have.
+    /// Its path or query has bytes outside ASCII: 400.
     NotAscii,
-    /// There is nothing at its path.
+    /// No mount has the path, or its settings do not pass it on: 404.
     NotFound,
 }
 
 impl NoRoute<'_> {
+    /// Returns the HTTP status that the caller gets.
     pub(crate) fn status(self) -> u16 {
         match self {
             Self::Alias(_) | Self::NotAscii => 400,
@@ -83,6 +91,7 @@ impl fmt::Display for NoRoute<'_> {
 }
 
 impl Router {
+    /// Compiles the routes. The configuration has checked that no two mounts have the same path.
     pub(crate) fn new(mounts: Vec<MountRoute>) -> Self {
         let canonical_paths = mounts.iter().map(|mount| endpoint::canonical_path(&mount.path)).collect();
         let endpoints = mounts.iter().filter_map(|mount| mount.endpoint.as_deref());
@@ -90,7 +99,11 @@ impl Router {
         Self { mounts, canonical_paths, canonical_endpoints }
     }
 
-    /// Finds where a request goes.
+    /// Decides where a request goes. Only the exact path of a mount takes the short way; everything else is
+    /// checked against the canonical forms.
+    ///
+    /// The methods of an endpoint are checked here for upstreams over HTTP only. A program takes every method
+    /// up to `Upstream::refuse`, which answers 405 itself.
     pub(crate) fn route(&self, method: &Method, uri: &Uri) -> Result<RouteDestination, NoRoute<'_>> {
         let path = uri.path();
         if !path.is_ascii() || !uri.query().is_none_or(str::is_ascii) {
@@ -105,6 +118,9 @@ impl Router {
         Ok(RouteDestination::Endpoint(number))
     }
 
+    /// Decides about a path that is no mount's exact path: first whether it is an alias of one (400 in every
+    /// setting), then whether `unknown_paths` passes it on, and last whether it would arrive at an endpoint
+    /// on the upstream.
     #[cold]
     fn off_endpoint(&self, method: &Method, path: &str) -> Result<RouteDestination, NoRoute<'_>> {
         let canonical = endpoint::canonical_path(path);
@@ -136,7 +152,8 @@ impl Router {
         Ok(RouteDestination::OffEndpoint(number))
     }
 
-    /// The mount that a path lies beside.
+    /// Returns the index of the mount that a path off the endpoint belongs to. `None` where there are several
+    /// mounts and the path belongs to none of them.
     fn mount_beside(&self, path: &str) -> Option<usize> {
         let belongs = |mount: &MountRoute| {
             path.strip_suffix(mount.path.as_str()).is_some_and(|start| start.starts_with(WELL_KNOWN))

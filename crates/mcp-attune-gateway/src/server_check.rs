@@ -1,12 +1,13 @@
-//! A look at a server when the gateway starts, so that bindings and templates that do not fit are told before a caller
-//! meets them, and answers are not shaped that the server shapes itself.
+//! Asks an upstream for its tools when the gateway starts or is reconfigured, so that bindings and templates
+//! that do not fit them are reported before a caller runs into them, and so that answers are not shaped which
+//! the server shapes itself.
 //!
-//! 1. The server is asked as a modern caller without credentials would ask, and as a legacy one where that gives no
-//!    listing.
-//! 2. What does not fit is in the log. A server that cannot be asked is too; the first listing that passes by is then
-//!    looked at instead.
+//! 1. The upstream is asked as a modern caller without credentials would ask, and as a legacy one if that
+//!    gives no listing.
+//! 2. What does not fit is logged. If the upstream cannot be asked, that is logged too, and the first listing
+//!    that passes by is checked instead.
 //!
-//! Nobody waits for it, and nothing depends on it.
+//! Nobody waits for it, and no request depends on it.
 //!
 //! Rules: C9, F6, F14.
 
@@ -28,13 +29,20 @@ use tower_service::Service;
 
 use crate::Body;
 
-/// How long one question may take: a program may have to be installed first.
+/// How long one request may take. It is long because a program may have to be downloaded and installed first.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// The header `Mcp-Method`.
 const METHOD: HeaderName = HeaderName::from_static(lowercase::METHOD);
+/// The header `MCP-Protocol-Version`.
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(lowercase::PROTOCOL_VERSION);
+/// The header `Mcp-Session-Id`.
 const SESSION_HEADER: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
-/// Asks a server for what it is and for its tools, and holds its layer against them.
+/// Asks the upstream for its introduction and its tools, and gives both to `layer`, which checks its bindings
+/// and templates against them and logs what does not fit.
+///
+/// `server` is the upstream without the rules around it, `path` the public path of the mount, and `most` the
+/// maximum size of one answer in bytes.
 pub(crate) async fn check_server<S>(server: S, path: String, most: usize, layer: AttuneLayer)
 where
     S: Service<Request<Body>, Response = Response<Body>, Error = HttpFailure> + Clone + Send,
@@ -54,11 +62,13 @@ where
     }
 }
 
+/// A small MCP client for this one purpose.
 struct ServerCheckClient<S> {
     server: S,
     path: String,
-    /// How large an answer may be.
+    /// The maximum size of an answer, in bytes.
     most: usize,
+    /// The MCP headers of the next request.
     headers: HeaderMap,
     layer: AttuneLayer,
 }
@@ -68,6 +78,8 @@ where
     S: Service<Request<Body>, Response = Response<Body>, Error = HttpFailure> + Clone + Send,
     S::Future: Send,
 {
+    /// Sends `server/discover`, whose answer is optional, and then lists the tools. `None` if there is no
+    /// complete listing.
     async fn list_as_modern(&mut self) -> Option<Vec<Bytes>> {
         self.headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN));
         self.headers.insert(METHOD, HeaderValue::from_static(SERVER_DISCOVER));
@@ -78,6 +90,8 @@ where
         self.fetch_pages(&format!(r#""_meta":{{{}}}"#, handshake::envelope(None))).await
     }
 
+    /// Opens a legacy session (`initialize`, `notifications/initialized`), lists the tools, and deletes the
+    /// session again. `None` if any step but the last fails.
     async fn list_as_legacy(&mut self) -> Option<Vec<Bytes>> {
         self.headers.clear();
         let (headers, answer) = self.ask(Method::POST, handshake::initialize_request("1")).await?;
@@ -96,7 +110,8 @@ where
         pages
     }
 
-    /// The whole listing, page by page; none where it is none.
+    /// Fetches all pages of the listing. `params` are members of the request's `params` beside the cursor.
+    /// `None` if an answer is missing or is no page of a listing, or if the listing never ends.
     async fn fetch_pages(&self, params: &str) -> Option<Vec<Bytes>> {
         let (mut all, mut pages) = (Vec::new(), Pages::new(TOOLS_LIST));
         loop {
@@ -120,7 +135,9 @@ where
         }
     }
 
-    /// The headers of an answer, and the message in it.
+    /// Sends one message and returns the headers of the answer and the message in it: the whole body, or the
+    /// first result on an event stream. `None` if the upstream fails, the answer is too large, or it takes
+    /// longer than [`QUESTION_TIMEOUT`].
     async fn ask(&self, method: Method, body: String) -> Option<(HeaderMap, Bytes)> {
         let mut request = Request::new(full(body));
         *request.method_mut() = method;
@@ -149,7 +166,8 @@ async fn collect_body(body: Limited<Body>) -> Option<Bytes> {
     Some(body.collect().await.ok()?.to_bytes())
 }
 
-/// The first message on a stream that answers a request.
+/// Returns the first message on an event stream that is a result, and drops the rest of the stream. `None` if
+/// it ends before.
 async fn first_answer(mut body: Limited<Body>, most: usize) -> Option<Bytes> {
     let mut splitter = SseSplitter::new(most);
     while let Some(frame) = body.frame().await {

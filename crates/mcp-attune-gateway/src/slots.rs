@@ -1,8 +1,12 @@
 //! A non-blocking semaphore whose permits are shared out fairly: one caller gets at most a part of them.
 //!
-//! 1. [`Slots::try_acquire`] fails at the limit. Nobody waits: whoever gets no permit is told to come again.
-//! 2. What tells a caller apart ([`CallerKeys`]) has a limit of its own, a share of all permits. Where nothing tells callers
-//!    apart, there is no such limit.
+//! 1. [`Slots::try_acquire`] fails at the limit. Nobody waits in a queue: whoever gets no permit is answered
+//!    at once and can try again.
+//! 2. Each key of a caller ([`CallerKeys`]) has a limit of its own, a share of all permits. Where nothing
+//!    tells callers apart, there is no such limit.
+//!
+//! Used for calls and streams (`permits`), for connections (`listen`) and for the legacy sessions of programs
+//! (`child`).
 //!
 //! Rules: G4.
 
@@ -13,63 +17,70 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::caller_keys::CallerKeys;
 
-/// How many locks share the keys between them. A power of two.
+/// How many mutexes the keys are distributed over. A power of two.
 const SHARDS: usize = 16;
 
-/// Permits that are free.
+/// A semaphore. The total is one atomic counter; only callers with keys also take a mutex, for a moment.
 #[derive(Debug)]
 pub(crate) struct Slots {
+    /// How many permits are free.
     free: AtomicUsize,
-    /// How many permits one key may have.
+    /// How many permits one key may have at a time; at least 1.
     max_share: usize,
-    /// How many permits each key has. Keys without any are not in it.
+    /// How many permits each key has. A key that has none is removed, so the maps are bounded by the permits
+    /// that are taken.
     taken: [Mutex<Taken>; SHARDS],
 }
 
+/// The number of permits by key.
 type Taken = HashMap<u64, usize>;
 
-/// A permit that is taken until it is dropped.
+/// One permit. Dropping it gives it back, to the total and to each key that it was counted for.
 #[derive(Debug)]
 pub(crate) struct Permit {
     slots: Arc<Slots>,
+    /// The keys that it was counted for.
     keys: CallerKeys,
 }
 
 /// Why there is no permit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NoPermit {
-    /// All are taken.
+    /// All permits are taken. Over HTTP this is 503.
     Full,
-    /// This caller has its share.
+    /// One of the caller's keys has its share. Over HTTP this is 429.
     Share,
 }
 
 impl Slots {
-    /// So many permits, for whomever.
+    /// Makes a semaphore with `limit` permits, all of which one caller may have.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Self::with_share(limit, 1.0)
     }
 
-    /// So many permits, of which one caller gets at most this share, and at least one.
+    /// Makes a semaphore with `limit` permits, of which one caller gets at most `share` (above 0, at most 1),
+    /// rounded down, and at least one.
     pub(crate) fn with_share(limit: usize, share: f64) -> Arc<Self> {
         Arc::new(Self::with(limit, max_share(limit, share)))
     }
 
-    /// As many permits as are wanted, of which one caller gets at most this share of `limit`: something else bounds them all.
+    /// Makes a semaphore without a total limit, of which one caller gets at most `share` of `limit`. For
+    /// things whose total is bounded elsewhere.
     pub(crate) fn per_caller_only(limit: usize, share: f64) -> Arc<Self> {
         Arc::new(Self::with(usize::MAX, max_share(limit, share)))
     }
 
+    /// Makes a semaphore with exact numbers.
     fn with(free: usize, max_share: usize) -> Self {
         Self { free: AtomicUsize::new(free), max_share, taken: Default::default() }
     }
 
-    /// Takes a permit that anybody may have, where one is free.
+    /// Takes a permit that is counted for no caller. `None` at the limit.
     pub(crate) fn try_acquire_any(self: &Arc<Self>) -> Option<Permit> {
         self.try_acquire(CallerKeys::default()).ok()
     }
 
-    /// Takes a permit for a caller, where one is free.
+    /// Takes a permit for a caller, or says why there is none. Never blocks for longer than a map operation.
     pub(crate) fn try_acquire(self: &Arc<Self>, keys: CallerKeys) -> Result<Permit, NoPermit> {
         let taken = self.free.fetch_update(Relaxed, Relaxed, |free| free.checked_sub(1));
         if taken.is_err() {
@@ -86,7 +97,7 @@ impl Slots {
         Ok(permit)
     }
 
-    /// Counts a permit for a key, unless it has its share.
+    /// Counts a permit for a key. Returns `false`, and counts nothing, if the key has its share.
     fn count(&self, key: u64) -> bool {
         let Some(mut taken) = self.shard(key) else { return true };
         let count = taken.entry(key).or_default();
@@ -95,6 +106,7 @@ impl Slots {
         free
     }
 
+    /// Undoes [`count`](Self::count).
     fn uncount(&self, key: u64) {
         let Some(mut taken) = self.shard(key) else { return };
         if let Entry::Occupied(mut count) = taken.entry(key) {
@@ -105,6 +117,7 @@ impl Slots {
         }
     }
 
+    /// Locks the map that a key is in.
     fn shard(&self, key: u64) -> Option<MutexGuard<'_, Taken>> {
         // Nothing that holds the lock can panic halfway through a change.
         let place = usize::try_from(key % SHARDS as u64).unwrap_or_default();
@@ -113,13 +126,13 @@ impl Slots {
 }
 
 impl Permit {
-    /// Whether it is the same caller's as one with these keys.
+    /// Returns whether the permit was counted for any of these keys.
     pub(crate) fn is_held_by(&self, keys: CallerKeys) -> bool {
         keys.iter().any(|key| self.keys.iter().any(|own| own == key))
     }
 }
 
-/// A share in permits: one at least.
+/// Converts a share of `limit` into a number of permits, at least one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
 fn max_share(limit: usize, share: f64) -> usize {
     ((limit as f64 * share).floor() as usize).clamp(1, limit.max(1))

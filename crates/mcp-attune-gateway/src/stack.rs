@@ -1,7 +1,9 @@
-//! The one stack: what happens to a request between the listener and the server behind, in order, in `stack`.
+//! The one stack: everything that happens to a request between the listener and the upstream, in order, in
+//! `build_stack`.
 //!
-//! A layer is a service of hyper's kind: it is shared by all connections, and always ready. What it has to remember of one
-//! request is in the future that it returns; all that `LimitedMount` does inside is one box.
+//! A layer is a service of hyper's kind: it takes `&self`, is shared by all connections, and is always ready.
+//! What it has to remember of one request is in the future that it returns. These futures are plain types
+//! nested in each other; only what `LimitedMount` does inside is boxed, once.
 //!
 //! Rules: G1, G4, G5, G12.
 
@@ -33,35 +35,41 @@ use crate::upstream::{self, HttpUpstream, Upstream, UpstreamService, UpstreamSet
 /// The layers of the gateway, from the outermost to the one that finds the mount.
 type Layers = EndOpenStreams<RequestIds<Guard<Dispatch>>>;
 
-/// Puts the stack together for a configuration, from the servers behind outwards.
+/// Builds the stack for a configuration, from the upstreams outwards. Called at the start and for every
+/// reload.
+///
+/// Programs that run already are taken over from `shared` where their options did not change. Schemas,
+/// adapted listings and permits begin anew with each stack; requests that still run keep the stack that they
+/// began with.
 ///
 /// # Errors
 ///
-/// [`StackError`], where the configuration names what cannot be served.
+/// [`StackError`], if the configuration describes something that cannot be served. The stack that serves now
+/// is not touched by that, except that the buffer limit (`held`) has already been set.
 pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack, StackError> {
     shared.held.set_limit(config.limits.held);
-    // Counts what no mount does.
+    // Counts requests that belong to no mount.
     let unmounted = shared.metrics.meter("");
     let permits = Arc::new(Permits::new(config, unmounted.clone()));
     let (mut routes, mut mounts, mut watcher) = (Vec::new(), Vec::new(), FileWatcher::new());
     for mount in &config.mounts {
         let meter = shared.metrics.meter(&mount.name);
-        // The server behind: another one over HTTP, or a program that the gateway starts.
+        // The upstream: a server over HTTP, or a program that the gateway starts.
         let upstream = upstream(config, mount, shared)?;
         routes.push(route(mount, &*upstream));
-        // Counts how long the server takes and how it fails. It is next to the server, so that what the rules ask for
-        // themselves is counted too.
+        // Counts how long the upstream takes and how it fails. It is next to the upstream, so that requests of the
+        // rules' own, such as listings, are counted too.
         let upstream = UpstreamService::new(upstream, meter.clone());
-        // The rules. They are around the endpoint only: what is beside it goes past them, as it came.
+        // The rules. They are around the endpoint only: requests off the endpoint go past them, as they came.
         let rules = AttuneLayer::new(settings(config, mount, shared, upstream.upstream(), &mut watcher));
-        // Templates that change are held against the listing that the old ones were held against.
+        // Changed templates are checked against the same listing that the old ones were checked against.
         let held = rules.clone();
         watcher = watcher.on_refresh(move || held.recheck_templates());
         // Counts and logs every request that is for the mount, also what the rules refuse, until its answer is over.
         let (path, max_answer) = (mount.path.as_str().to_owned(), config.limits.answer);
         let mount = MountedUpstream { path, rules, upstream, meter, max_answer };
-        // Bounds how many calls run at a time, and of whom: when the body is there, so that one that has not come holds up
-        // nobody, and before anything that costs.
+        // Bounds how many calls run at a time, and of whom: after the body was read, so that one that has not come
+        // holds up nobody, and before anything that costs.
         mounts.push(LimitedMount::new(&permits, mount));
     }
     let servers = mounts.iter().map(|mount| Arc::clone(mount.mount())).collect();
@@ -71,8 +79,8 @@ pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack
     let layers = Guard::new(allowed(config)?, layers).counting(unmounted.refusals("H15"));
     // Names the request for logs and answers, before anything that may refuse it.
     let layers = RequestIds::new(layers);
-    // Ends streams that never end by themselves when the gateway stops. It is outermost, because it cuts what all others
-    // made of the answer.
+    // Ends streams that never end by themselves when the gateway stops. It is outermost, because it cuts what all
+    // others made of the answer.
     let layers = EndOpenStreams::new(shared.stopping.subscribe(), layers);
     Ok(Stack { layers, servers, watcher })
 }
@@ -81,22 +89,26 @@ pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack
 #[derive(Debug)]
 pub(crate) struct Stack {
     layers: Layers,
+    /// The mounts that `layers` serves, for what is done beside requests: probes, checks, metrics.
     servers: Vec<Arc<MountedUpstream>>,
-    /// Follows the locale files and templates of all mounts, when it is told to look.
+    /// Follows the locale files and templates of all mounts. It looks at them only when the reload loop tells
+    /// it to.
     watcher: FileWatcher,
 }
 
-/// A request that the stack is answering.
+/// The answer of a [`Stack`] that is to come.
 pub(crate) type StackFuture = <Layers as Service<Request<PeerBody>>>::Future;
 
 impl Stack {
-    /// Answers a request that came from `peer`.
+    /// Answers a request that came over the connection of `peer`. Never fails: whatever goes wrong is an
+    /// answer.
     pub(crate) fn answer(&self, request: Request<Body>, peer: Peer) -> StackFuture {
         self.layers.call(request.map(|body| PeerBody { body, peer }))
     }
 
-    /// Begins to look at the servers that something is said of, and where `probes`, to probe all of them; it ends with what is
-    /// returned.
+    /// Starts to check the configured bindings and templates against what the upstreams list (where a mount
+    /// has any), and with `probes` also to probe all upstreams. The tasks end when the returned set is
+    /// dropped.
     #[must_use]
     pub(crate) fn spawn_server_checks(&self, probes: bool) -> JoinSet<()> {
         let asking = self.servers.iter().filter(|mount| mount.rules.needs_probe());
@@ -107,34 +119,39 @@ impl Stack {
         looking
     }
 
-    /// Returns what follows the locale files and templates of all mounts.
+    /// Returns the watcher of the locale files and templates of all mounts.
     pub(crate) fn watcher(&self) -> &FileWatcher {
         &self.watcher
     }
 
-    /// What counts for each mount, and the mount's path.
+    /// Returns the path and the meter of each mount.
     pub(crate) fn meters(&self) -> Vec<(String, Meter)> {
         self.servers.iter().map(|mount| (mount.path.clone(), mount.meter.clone())).collect()
     }
 }
 
-/// What outlives a change of the configuration.
+/// State that outlives a reload: one per process, passed to every [`build_stack`].
 #[derive(Debug)]
 pub(crate) struct SharedState {
+    /// All counters, with the access log. Counters go on counting across reloads.
     pub(crate) metrics: Metrics,
+    /// The programs that run as upstreams. A reload finds a program here again if its options did not change.
     pub(crate) children: ChildRegistry,
-    /// Tells when the gateway stops.
+    /// Becomes `true` when the gateway stops, which ends open streams.
     pub(crate) stopping: watch::Sender<bool>,
-    /// Keys made at the start: what they sealed opens until the end, whatever the file says of keys.
+    /// A key that was made at the start. Ids that it sealed can be opened until the process ends, whatever
+    /// keys the configuration names.
     keys: SealKeys,
-    /// How much may be held back for all calls together.
+    /// How many bytes of requests and answers may be buffered for all calls together.
     held: BufferBudget,
 }
 
 impl SharedState {
+    /// Makes the state of a new process, with a random key.
+    ///
     /// # Errors
     ///
-    /// Where the system has no randomness to make keys of.
+    /// [`NoRandomness`], where the operating system has none to make the key of.
     pub(crate) fn new(access: AccessLog) -> Result<Self, NoRandomness> {
         Ok(Self {
             metrics: Metrics::new(access),
@@ -146,30 +163,31 @@ impl SharedState {
     }
 }
 
-/// Why a configuration cannot be served.
+/// Why a configuration, valid in itself, cannot be served.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StackError {
-    /// A mount names no server.
+    /// A mount names no server. Possible only in a file without `[mounts]`, where the command line may name
+    /// it.
     NoUpstream {
-        /// The mount.
+        /// The name of the mount.
         mount: String,
     },
-    /// A mount's server is a program that is not there.
+    /// A mount's server is a program that cannot be found.
     Program {
-        /// The mount.
+        /// The name of the mount.
         mount: String,
         /// What is wrong, and what to do.
         why: String,
     },
-    /// A mount's server cannot be reached as it is named.
+    /// A mount's server cannot be reached in the way that it is described.
     Upstream {
-        /// The mount.
+        /// The name of the mount.
         mount: String,
         /// What is wrong.
         why: UpstreamSetupError,
     },
-    /// An entry of `allowed_hosts` or `allowed_origins` is none.
+    /// An entry of `allowed_hosts` or `allowed_origins` is not a host or an origin.
     Allowed(AllowlistError),
 }
 
@@ -184,14 +202,16 @@ impl fmt::Display for StackError {
     }
 }
 
-/// What stands before an error where there are several servers; whoever has one knows no mount.
+/// Returns `[mounts.NAME]: ` to put before an error. Empty for the only server of a file without `[mounts]`,
+/// whose operator has never heard of mounts.
 fn mount_prefix(name: &str) -> String {
     if name == config::MountConfig::DEFAULT_NAME { String::new() } else { format!("[mounts.{name}]: ") }
 }
 
 impl std::error::Error for StackError {}
 
-/// The server behind a mount.
+/// Makes the upstream of a mount: a connection pool to a URL, or a program of the registry. Nothing is
+/// connected or started yet.
 fn upstream(
     config: &Config,
     mount: &config::MountConfig,
@@ -217,7 +237,7 @@ fn upstream(
     }
 }
 
-/// What the router knows of a mount.
+/// Collects what the router has to know of a mount.
 fn route(mount: &config::MountConfig, upstream: &dyn Upstream) -> MountRoute {
     let endpoint = upstream.endpoint().map(str::to_owned);
     let unknown_paths =
@@ -225,21 +245,23 @@ fn route(mount: &config::MountConfig, upstream: &dyn Upstream) -> MountRoute {
     MountRoute { path: mount.path.as_str().to_owned(), endpoint, unknown_paths }
 }
 
-/// The hosts and origins that are let in.
+/// Compiles `allowed_hosts` and `allowed_origins`.
 fn allowed(config: &Config) -> Result<Allowlist, StackError> {
     let hosts = config.server.allowed_hosts.iter().map(uri::Authority::as_str);
     let origins = config.server.allowed_origins.iter().map(config::AllowedOrigin::as_str);
     Allowlist::new(hosts, origins).map_err(StackError::Allowed)
 }
 
-/// The keys that the operator gave. Those made at the start open too, so that giving keys ends no session, and seal
-/// where none were given.
+/// Returns the keys that the operator configured, or the one made at the start. Where keys are configured,
+/// the first of them seals and the one made at the start only opens, so that adding keys to the configuration
+/// ends no session.
 fn session_keys(config: &Config, made: &SealKeys) -> SealKeys {
     let mut given = config.session.keys.iter().map(config::SessionSealKey::expose);
     given.next().map_or_else(|| made.clone(), |first| SealKeys::new(first, given).also_opening(made))
 }
 
-/// What the operator chose, as the layer wants it; `watcher` follows the files.
+/// Translates the configuration of a mount into the settings of its [`AttuneLayer`]. The locale files and
+/// templates that it names are added to `watcher`.
 fn settings(
     config: &Config,
     mount: &config::MountConfig,

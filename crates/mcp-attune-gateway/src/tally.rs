@@ -1,4 +1,8 @@
-//! One request, counted when it is over.
+//! Follows one request from its beginning to the end of its answer, and then counts and logs what became of
+//! it.
+//!
+//! Everything is done in `Drop`, so that no way for a request to end can be forgotten: an answer that was
+//! read to its end, an upstream that broke off, a caller that went away, a gateway that shuts down.
 
 use mcp_attune_wire::protocol::method;
 use std::pin::Pin;
@@ -19,26 +23,30 @@ use crate::request_id::ID_HEADER;
 use crate::slots::Permit;
 use crate::{Body, BoxError};
 
-/// A request that runs. It is counted when this is dropped, whichever way that comes about, and its permit is free again.
+/// A running request. Dropping it counts the request, writes its line of the access log, and gives its permit
+/// back. It lives in the future of the answer first, and in the body of the answer after that.
 pub(crate) struct RequestTally {
     meter: Meter,
     began: Instant,
+    /// The label `method` of the metrics: one of MCP's methods where the message could be read, else `GET`,
+    /// `DELETE`, `other`, or `beside` for a path off the endpoint.
     method: &'static str,
-    /// None until there is an answer.
+    /// What the rules found out about the request; `None` until there is an answer.
     account: Option<RequestOutcome>,
-    /// None until there is an answer.
+    /// The status of the answer; `None` until there is one.
     status: Option<StatusCode>,
-    /// Whether the body broke off.
+    /// Whether the body of the answer broke off.
     failed: bool,
-    /// Whether all of the answer was taken.
+    /// Whether the caller's connection took all of the answer.
     whole: bool,
-    /// What the request is called, where calls are logged.
+    /// The id of the request; `None` where calls are not logged.
     request: Option<HeaderValue>,
+    /// Held until the request is over; `None` for a request that never got one.
     _permit: Option<Permit>,
 }
 
 impl RequestTally {
-    /// Begins to count a request for the endpoint. `permit` is free again when the request is over.
+    /// Begins to count a request for the endpoint. `permit` is given back when the request is over.
     pub(crate) fn new<B>(meter: &Meter, permit: Option<Permit>, request: &Request<B>) -> Self {
         let method = match *request.method() {
             Method::GET => "GET",
@@ -48,11 +56,12 @@ impl RequestTally {
         Self::begin(meter, permit, request, method)
     }
 
-    /// Begins to count a request for a path beside the endpoint.
+    /// Begins to count a request for a path off the endpoint.
     pub(crate) fn off_endpoint<B>(meter: &Meter, permit: Permit, request: &Request<B>) -> Self {
         Self::begin(meter, Some(permit), request, "beside")
     }
 
+    /// Begins to count a request under a label.
     fn begin<B>(meter: &Meter, permit: Option<Permit>, request: &Request<B>, method: &'static str) -> Self {
         meter.request_began();
         let is_logged = meter.access().is_enabled();
@@ -70,7 +79,8 @@ impl RequestTally {
         }
     }
 
-    /// There is an answer, and what became of the request: it is counted when the answer's body is over.
+    /// Notes the answer and what became of the request, and observes the time until now. The tally moves into
+    /// the body of the answer, so the request is over when that body is dropped.
     pub(crate) fn answered<B>(mut self, answer: Response<B>, account: RequestOutcome) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
@@ -87,7 +97,7 @@ impl RequestTally {
         })
     }
 
-    /// Counts what most requests have nothing of.
+    /// Counts what most requests have nothing of: broken rules, unchecked headers, shaping, failed templates.
     #[cold]
     fn count(&self, account: &RequestOutcome) {
         for rule in &account.broken {
@@ -105,6 +115,13 @@ impl RequestTally {
         }
     }
 
+    /// Returns the label `outcome`, the first that applies:
+    ///
+    /// 1. `refused`: a rule refused the request.
+    /// 2. `failed`: there is no complete answer, because the upstream or the gateway failed.
+    /// 3. `error`: there is a complete answer, with an HTTP status of 400 or above.
+    /// 4. `answered`: there is a complete answer.
+    /// 5. `gone`: the caller left before the answer was complete.
     fn outcome(&self, account: &RequestOutcome) -> &'static str {
         match self.status {
             _ if account.refused => "refused",
@@ -153,7 +170,7 @@ impl Drop for RequestTally {
 }
 
 pin_project_lite::pin_project! {
-    /// A body that keeps its request's permit until it is over.
+    /// The body of an answer, with the tally of its request. It notes how the body ends.
     struct TalliedBody<B> {
         #[pin]
         body: B,

@@ -1,9 +1,14 @@
-//! Why a server behind gave no answer, or not all of it.
+//! Why an upstream gave no answer, or not all of it.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a server behind gave no answer, or not all of it.
+/// Why an upstream gave no answer, or not all of it.
+///
+/// If it happens before the answer began, the caller gets [`status`](Self::status) and the sentence of
+/// `Display`; if it happens in the middle of an answer, the answer breaks off. Each error is counted under
+/// its [`name`](Self::name) in `attune_upstream_errors_total`, except those that are clearly the caller's
+/// own.
 ///
 /// ```
 /// use mcp_attune_gateway::upstream::UpstreamError;
@@ -16,42 +21,43 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum UpstreamError {
-    /// Nobody listens there: the server is down, or not up yet.
+    /// The connection was refused: the server is down, or not up yet.
     Refused,
-    /// No connection for another reason: the name is unknown, the network has no way to it.
+    /// No connection for another reason: the name cannot be resolved, or there is no route to the host.
     Connect,
-    /// No connection in time.
+    /// No connection in time. The time includes name resolution, TCP and TLS.
     ConnectTimeout,
     /// Not the server's fault: the gateway has no file descriptor left for a connection to it.
     NoDescriptors,
-    /// A connection, but no TLS on it: a certificate that nobody vouches for, plain HTTP at the other end.
+    /// There is a connection, but TLS fails on it: an untrusted certificate, or plain HTTP at the other end.
     Tls,
-    /// The request is there, and no answer began in time.
+    /// The request was sent, and no answer began within `upstream_first_byte`.
     FirstByteTimeout,
-    /// The answer began, and then nothing more came in time.
+    /// The answer began, and then nothing more came within `stream_idle`.
     Stalled,
-    /// The connection broke, before the answer or in the middle of it, or what came is no HTTP.
+    /// The connection broke, before the answer or in the middle of it, or what came is not HTTP.
     Broken,
-    /// Not the server's fault: the caller's own body broke off on its way.
+    /// Not the server's fault: the caller's own request body broke off on its way.
     Caller,
     /// A program that cannot be started.
     NotStarted,
-    /// A program that ended before it answered anything; with this code, where it is known.
+    /// A program that ended before it answered anything; with its exit code, where that is known.
     Ended(Option<i32>),
-    /// No more programs may run at one time.
+    /// All `children` of a mount run and none of them is idle, or a legacy session has as many streams as it
+    /// may have.
     Full,
-    /// Not the server's fault: this caller has as many sessions as one may have.
+    /// Not the server's fault: this caller has as many legacy sessions as one caller may have.
     CallerFull,
-    /// The answer is larger than it may be.
+    /// A program's answer is larger than its limit.
     TooLarge,
-    /// Not the server's fault: the caller takes its answer too slowly.
+    /// Not the server's fault: the caller reads its answer more slowly than the program writes it.
     SlowCaller,
-    /// Nothing was sent: the path is not the endpoint, and only the endpoint is passed on here.
+    /// Nothing was sent: the path has no counterpart on the upstream. A program has only its endpoint.
     NotServed,
 }
 
 impl UpstreamError {
-    /// The HTTP status that the caller gets, where the answer has not begun.
+    /// Returns the HTTP status that the caller gets if the answer has not begun.
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
@@ -64,7 +70,9 @@ impl UpstreamError {
         }
     }
 
-    /// Whether it says that the server does not run, or cannot be reached by anybody.
+    /// Returns whether the error shows that the server does not run or cannot be reached by anybody. Only
+    /// these errors change `attune_upstream_up` and `/readyz`; a single request that fails otherwise says
+    /// nothing about the next.
     pub(crate) fn is_down(self) -> bool {
         matches!(
             self,
@@ -77,7 +85,7 @@ impl UpstreamError {
         )
     }
 
-    /// A short name for counters.
+    /// Returns the value of the metrics label `kind`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

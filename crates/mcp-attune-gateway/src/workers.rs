@@ -1,8 +1,8 @@
-//! The threads that connections live on, each with a runtime of its own.
+//! The threads that connections live on, each with a single-threaded tokio runtime of its own.
 //!
-//! A connection stays on the thread that it was given to, and so do its calls and the connections behind that they
-//! use: nothing that one call does wakes another thread. On a runtime that shares its tasks between threads every
-//! call woke a second one, which found nothing to do.
+//! A connection stays on the thread that it was given to, and so do its calls and the upstream connections
+//! that they use: nothing that one call does wakes another thread. On a runtime that shares its tasks between
+//! threads, every call woke a second thread, which found nothing to do.
 //!
 //! Caveat: all streams of one HTTP/2 connection share one thread.
 
@@ -16,42 +16,50 @@ use tokio::net::TcpStream;
 use tokio::runtime::{self, Handle};
 use tokio::sync::watch;
 
-/// Threads that connections are given to; they end when this is dropped.
+/// A set of threads that connections are given to. Dropping it stops the runtimes, which cuts all connections
+/// on them, and joins the threads; so it must not be dropped on one of them.
 #[derive(Debug, Default)]
 pub struct Workers {
     threads: Vec<Worker>,
+    /// The threads run until this sender is dropped.
     stop: watch::Sender<()>,
 }
 
+/// One thread and its runtime.
 #[derive(Debug)]
 struct Worker {
     runtime: Handle,
     /// How many connections it has.
     load: Arc<AtomicUsize>,
+    /// Taken when the thread is joined.
     thread: Option<JoinHandle<()>>,
 }
 
 thread_local! {
+    /// The number of the worker that this thread is; 0 also on threads that are none.
     static WORKER_NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How many threads there are at most: one for each core that there was at the start.
+/// Returns how many worker threads there are at most: one for each core that was available when this was
+/// first asked.
 pub(crate) fn max_workers() -> usize {
     static MAX_WORKERS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
     *MAX_WORKERS
 }
 
-/// The number of the thread that this runs on, below [`max_workers`]; 0 for any that is no worker.
+/// Returns the number of the current worker thread, below [`max_workers`]; 0 on any other thread. It serves
+/// to find the data of this thread in a table, for example its pooled connections.
 pub(crate) fn worker_number() -> usize {
     WORKER_NUMBER.get()
 }
 
 impl Workers {
-    /// A thread for each core.
+    /// Starts a thread for each available core.
     ///
     /// # Errors
     ///
-    /// Where the system gives no thread, or a thread nothing to wait with.
+    /// The error of the operating system, if a thread or its runtime cannot be created. Threads that were
+    /// started already are stopped again.
     pub fn start() -> io::Result<Self> {
         let mut workers = Self::default();
         for number in 0..max_workers() {
@@ -69,13 +77,15 @@ impl Workers {
         Ok(workers)
     }
 
-    /// No threads: connections stay on the runtime that takes them.
+    /// Makes a set without threads: connections stay on the runtime that accepts them.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Gives a connection to the thread that has the fewest.
+    /// Gives a connection to the thread that has the fewest, and runs the future that `serve` makes of it
+    /// there. The socket is registered with the new runtime before `serve` gets it. Without threads, the
+    /// future is spawned on the current runtime.
     pub(crate) fn spawn_connection<F>(
         &self,
         tcp: TcpStream,
@@ -112,7 +122,7 @@ impl Drop for Workers {
     }
 }
 
-/// One connection on a thread.
+/// Counts one connection of a worker until it is dropped.
 struct WorkerLoadGuard(Arc<AtomicUsize>);
 
 impl WorkerLoadGuard {

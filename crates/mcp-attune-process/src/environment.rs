@@ -1,16 +1,17 @@
-//! What a child finds in its environment.
+//! Chooses the environment variables that a child process gets.
 //!
-//! 1. A child gets all that we have, as a program does that a shell starts, and what is named in `env`, which wins.
-//! 2. What is meant for us, such as `ATTUNE_TOKEN`, stays with us: it may be a secret for another server. The settings of
-//!    bundles, `ATTUNE_SETTING_…`, go on: the child may be another Attune.
-//! 3. Where the operator says so, a child gets no more than programs need to find themselves and their files, speak the
-//!    operator's language and reach the network, beside `env`.
-//! 4. There, a value that begins with `()` is a function that a shell exported, and stays behind.
+//! 1. A child gets all variables that we have, as a program does that a shell starts, and those that the
+//!    operator names in `env`, which win.
+//! 2. Variables that configure ourselves, such as `ATTUNE_TOKEN`, are not passed on: they may be a secret for
+//!    another server. The settings of bundles, `ATTUNE_SETTING_…`, are: the child may be another Attune.
+//! 3. If the operator asks for it, a child gets only those variables that programs need to find themselves and
+//!    their files, speak the operator's language and reach the network, beside `env`.
+//! 4. In that case, a value that begins with `()` is a function that a shell exported, and is not passed on.
 
 use std::ffi::{OsStr, OsString};
 
-/// What every program may know: the names that the MCP SDKs pass on, and those of language, zone, temporary and
-/// user's own folders.
+/// The variables that every program may know: those that the MCP SDKs pass on, and those of language, time
+/// zone, and temporary and home folders. On Windows names are compared without case.
 #[cfg(not(windows))]
 const NAMES: &[&str] =
     &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
@@ -35,17 +36,18 @@ const NAMES: &[&str] = &[
     "WINDIR",
 ];
 
-/// Families of such names: the parts of a locale, and where a user's files are.
+/// Prefixes of further such variables: the categories of a locale (`LC_TIME`), and the XDG base directories.
 const ESSENTIAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// The part of an environment that a child gets.
+/// Filters an environment down to the variables of rules 3 and 4, for a child that starts with an empty one.
 pub(crate) fn essential_variables(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     environment.filter(|(name, value)| is_essential(name) && !value.as_encoded_bytes().starts_with(b"()"))
 }
 
-/// The names of what is meant for us.
+/// Returns the names of the variables of rule 2 that a child must not inherit: `ATTUNE_…`, except
+/// `ATTUNE_SETTING_…`.
 pub(crate) fn own_variable_names(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = OsString> {
@@ -56,6 +58,7 @@ pub(crate) fn own_variable_names(
     environment.map(|(name, _)| name).filter(is_ours)
 }
 
+/// Returns whether a variable may be passed on under rule 3. A name that is not Unicode never is.
 fn is_essential(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let same = |known: &&str| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { *known == name };

@@ -1,7 +1,12 @@
-//! Programs that are MCP servers: started, spoken to in lines, ended with all that they started.
+//! Programs that are MCP servers over their standard input and output: how they are started, spoken to line by
+//! line, and ended together with all processes that they started.
 //!
-//! What a gateway in front of such a program and a client of one have in common, and no more: nothing here knows what a
-//! message is.
+//! This is what a gateway in front of such a program and a client of one have in common, and no more: nothing
+//! here knows what a message is, except for the one place that finds the id of a message that is too long to be
+//! kept.
+//!
+//! Without the feature `programs` (on by default) there is only [`lines`], for those who already have two
+//! pipes.
 #![cfg_attr(
     not(test),
     warn(

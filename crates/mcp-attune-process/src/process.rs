@@ -1,14 +1,16 @@
-//! Programs that are started, kept in a group of their own, and ended with all that they started themselves.
+//! Child processes that are started in a process group of their own, and ended with all processes that they
+//! started.
 //!
-//! 1. A child reads and writes pipes; what it says on its standard error is logged line by line, or goes where our
-//!    own goes.
+//! 1. A child reads and writes pipes. What it writes to its standard error is logged line by line, goes where
+//!    our own standard error goes, or is handed to whoever starts the child.
 //! 2. Its environment is the operator's choice: see `environment.rs`.
-//! 3. It leads a process group, so that the programs behind a wrapper (`npx`, a shell) end with it, and so that a
-//!    Ctrl-C in our terminal ends us first, and then we end our children in order.
-//! 4. The end: its input is closed; it may finish; its group is asked to end (`SIGTERM`); it is ended (`SIGKILL`).
-//!    Whatever is dropped without that is ended at once. Where there are no groups, the program alone is ended.
+//! 3. It leads a process group, so that the programs behind a wrapper (`npx`, a shell) end with it, and so that
+//!    a Ctrl-C in our terminal ends us first, and then we end our children in order.
+//! 4. The end has four steps: its input is closed; it may finish; its group is asked to end (`SIGTERM`); its
+//!    group is killed (`SIGKILL`). A child that is dropped without these steps is killed at once. On systems
+//!    without process groups only the program itself is killed.
 //!
-//! Caveat: when we are ended by force ourselves, our children only find their input closed.
+//! Caveat: if we are killed ourselves, our children only find their input closed.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -23,30 +25,34 @@ use tokio::time::timeout;
 use crate::environment;
 use crate::stderr;
 
-/// How long a child may take to end by itself when its input is closed, and again when it is asked to.
+/// How long each step of [`RunningProgram::terminate`] waits for the child to exit: after its input is closed,
+/// after `SIGTERM`, and after `SIGKILL`.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// A program to start.
+/// A program to start with [`start`], with everything that its process gets from us.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
-    /// Its name, looked for in `PATH`, or its path.
+    /// Its path, or its name, which is looked up in `PATH`.
     pub name: String,
-    /// What it is given on its command line.
+    /// Its command line arguments, without the name. No shell interprets them.
     pub arguments: Vec<String>,
-    /// The folder that it runs in; ours where none is named.
+    /// The working directory. `None` means our own.
     pub directory: Option<PathBuf>,
-    /// What it finds in its environment.
+    /// The environment variables that it gets.
     pub environment: ProgramEnvironment,
     /// Where its standard error goes.
     pub stderr: StderrTarget,
 }
 
-/// What a program finds in its environment. See `environment.rs`.
+/// The environment variables that a program gets; the rules are in `environment.rs`. `Debug` shows the names of
+/// added variables and never their values, which may be secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ProgramEnvironment {
-    /// All that we have but what is meant for ourselves (`ATTUNE_…` but `ATTUNE_SETTING_…`), and these on top.
+    /// All variables of our own environment, except those that configure ourselves (`ATTUNE_…`, but
+    /// `ATTUNE_SETTING_…` is inherited), and these in addition. On equal names these win.
     Inherited(Vec<(String, String)>),
-    /// What programs need, and these on top.
+    /// Only the variables that programs commonly need, such as `PATH`, `HOME` and `LANG`, and these in
+    /// addition.
     Chosen(Vec<(String, String)>),
 }
 
@@ -64,15 +70,18 @@ impl fmt::Debug for ProgramEnvironment {
 /// Where a program's standard error goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StderrTarget {
-    /// Into our log, under this name.
+    /// Into our log, line by line, with this name in the field `child`. Long lines are cut and floods are
+    /// throttled.
     Logged(String),
-    /// Where ours goes.
+    /// To our own standard error, unchanged.
     Inherited,
-    /// To whoever starts it, through [`ProgramPipes::stderr`].
+    /// To whoever starts it, through [`ProgramPipes::stderr`]. They must read it, or the program blocks when
+    /// the pipe is full.
     Piped,
 }
 
-/// Why a program does not run.
+/// Why a program could not be started. Its `Display` is a sentence for an operator, with advice after a
+/// semicolon where there is some, such as `…was not found; is it installed, and is its folder in PATH?`
 #[derive(Debug)]
 pub struct ProgramStartError {
     program: String,
@@ -96,19 +105,21 @@ impl fmt::Display for ProgramStartError {
 
 impl std::error::Error for ProgramStartError {}
 
-/// The ends of a running program that messages and its log go through.
+/// Our ends of the pipes of a running program. Dropping `stdin` closes the program's input, the first step of
+/// its end.
 #[derive(Debug)]
 pub struct ProgramPipes {
-    /// What it reads.
+    /// What is written here, the program reads from its standard input.
     pub stdin: ChildStdin,
-    /// What it writes.
+    /// What the program writes to its standard output.
     pub stdout: ChildStdout,
-    /// What it says beside, where that is [piped](StderrTarget::Piped).
+    /// What the program writes to its standard error if that is [piped](StderrTarget::Piped), else `None`.
     pub stderr: Option<ChildStderr>,
 }
 
 impl ProgramPipes {
-    /// A look at what the program has not read yet; none where the system does not tell.
+    /// Returns a handle that tells how much of its input the program has not read yet. `None` where the system
+    /// cannot tell, which is everywhere but on Linux.
     pub fn stdin_backlog(&self) -> Option<StdinBacklog> {
         #[cfg(target_os = "linux")]
         {
@@ -120,7 +131,10 @@ impl ProgramPipes {
     }
 }
 
-/// What a program has not read yet of what was written to it. Its input stays open as long as this is there.
+/// Tells how many bytes in the pipe to a program's standard input the program has not read yet.
+///
+/// It holds a duplicate of our end of the pipe: drop it before the program is to notice that its input is
+/// closed.
 #[derive(Debug)]
 pub struct StdinBacklog {
     #[cfg(target_os = "linux")]
@@ -128,7 +142,7 @@ pub struct StdinBacklog {
 }
 
 impl StdinBacklog {
-    /// How many bytes; none where the system does not tell.
+    /// Returns the number of unread bytes in the pipe. `None` where the system cannot tell.
     pub fn bytes(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
         {
@@ -139,17 +153,22 @@ impl StdinBacklog {
     }
 }
 
-/// A program that runs. Dropped, it and its group are ended by force.
+/// A running child process and its process group. Dropping it kills the whole group at once;
+/// [`terminate`](Self::terminate) ends it in order.
 #[derive(Debug)]
 pub struct RunningProgram {
     child: Child,
-    /// The group is the program's own number. None once it is over, or where there are no groups.
+    /// The id of the process group, which is the process id of the program. `None` once the group was killed
+    /// after the program's exit, so that no signal can reach a later group with the same id, or where there are
+    /// no process groups.
     group: Option<u32>,
 }
 
-/// Looks into the pipe to a program's standard input, for what the program has not read.
+/// Tells whether a program left unread what was written to its standard input. In contrast to [`StdinBacklog`]
+/// it exists on all Unix systems and is meant to be asked when the program is over.
 ///
-/// It holds the pipe open: drop it before the program is to notice that its input is closed.
+/// It holds a duplicate of our end of the pipe: drop it before the program is to notice that its input is
+/// closed.
 #[derive(Debug)]
 pub struct UnreadInput {
     #[cfg(unix)]
@@ -157,7 +176,8 @@ pub struct UnreadInput {
 }
 
 impl UnreadInput {
-    /// None where the system cannot tell.
+    /// Duplicates our end of the pipe. Returns `None` on systems other than Unix, or if no file descriptor is
+    /// left.
     #[must_use]
     pub fn from_stdin(stdin: &ChildStdin) -> Option<Self> {
         #[cfg(unix)]
@@ -172,7 +192,8 @@ impl UnreadInput {
         }
     }
 
-    /// Whether something was left unread.
+    /// Returns whether the pipe still holds bytes that the program did not read. `false` if the system cannot
+    /// tell.
     #[must_use]
     pub fn has_unread_bytes(&self) -> bool {
         #[cfg(unix)]
@@ -184,7 +205,8 @@ impl UnreadInput {
     }
 }
 
-/// The exit code that stands for how a program ended; as shells do, 128 is added to the number of a signal.
+/// Returns the exit code that stands for how a program ended: its own, or 128 and the number of the signal that
+/// ended it, as shells report it. `None` if the system gives neither.
 #[must_use]
 pub fn exit_code(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
@@ -197,7 +219,14 @@ pub fn exit_code(status: ExitStatus) -> Option<i32> {
     status.code()
 }
 
-/// Starts a program.
+/// Starts a program as the leader of a new process group, with pipes for its input and output.
+///
+/// Must be called inside a tokio runtime with its I/O enabled. For [`StderrTarget::Logged`] it spawns a task
+/// that logs the standard error until the program and all its descendants have closed it.
+///
+/// # Errors
+///
+/// The program was not found, may not be executed, or the system cannot start it.
 pub fn start(program: &Program) -> Result<(RunningProgram, ProgramPipes), ProgramStartError> {
     let failed = |why| ProgramStartError { program: program.name.clone(), why };
     let mut command = Command::new(&program.name);
@@ -240,7 +269,15 @@ pub fn start(program: &Program) -> Result<(RunningProgram, ProgramPipes), Progra
     }
 }
 
-/// Whether a program can be found at all, so that an operator hears of it at once and not from the first caller.
+/// Checks that a program could be found and executed, without starting it, so that an operator hears of a
+/// mistake when a configuration is read and not when the first caller comes.
+///
+/// The program is looked for in the `PATH` that it would get. Only Unix systems are checked; elsewhere names
+/// are looked up in more ways than `PATH`, and the check always succeeds.
+///
+/// # Errors
+///
+/// No such file, or no such file that is executable, in the words that [`start`] would use.
 pub fn check_startable(program: &Program) -> Result<(), ProgramStartError> {
     // Elsewhere, names are looked for in more ways than PATH.
     if !cfg!(unix) {
@@ -263,6 +300,8 @@ pub fn check_startable(program: &Program) -> Result<(), ProgramStartError> {
     Err(ProgramStartError { program: program.name.clone(), why: why.into() })
 }
 
+/// Returns whether anybody may execute a file; whether *we* may is up to the system when the program is
+/// started.
 #[cfg(unix)]
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
@@ -275,19 +314,23 @@ fn is_executable(_: &Path) -> bool {
 }
 
 impl RunningProgram {
-    /// The program's number, while it runs.
+    /// Returns the process id, or `None` once the exit status was collected.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Passes a signal on to it, and to all that it started.
+    /// Sends a signal to the program and to all processes of its group. Does nothing once the program is over,
+    /// or where there are no process groups.
     pub fn send_signal(&self, told: Signal) {
         if let Some(group) = self.group {
             signal(group, told);
         }
     }
 
-    /// Waits until it ended by itself, and ends what it left behind. Can be dropped and called again.
+    /// Waits until the program exits by itself, and then kills what is left of its group.
+    ///
+    /// It is cancellation safe: the future can be dropped and the method called again, also after the program
+    /// exited.
     pub async fn wait_for_exit(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         if let Some(group) = self.group.take() {
@@ -296,7 +339,12 @@ impl RunningProgram {
         status
     }
 
-    /// Ends it. Its input must have been closed before: that is the first thing that it is to notice.
+    /// Ends the program: waits two seconds for it to exit by itself, sends `SIGTERM` to its group, waits two
+    /// seconds, and kills the group. Takes at most six seconds.
+    ///
+    /// The caller must have closed the program's input before, which is what asks a server over pipes to end:
+    /// all duplicates of `ProgramPipes::stdin` must be dropped, those in [`StdinBacklog`] and [`UnreadInput`]
+    /// included. Returns `None` if the exit status could not be collected.
     pub async fn terminate(mut self) -> Option<ExitStatus> {
         if let Ok(status) = timeout(SHUTDOWN_GRACE, self.wait_for_exit()).await {
             return status.ok();
@@ -322,21 +370,22 @@ impl Drop for RunningProgram {
     }
 }
 
-/// What a program can be told by whoever started it.
+/// The signals that can be passed on to a program, for instance when we receive them ourselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Signal {
-    /// The terminal is gone.
+    /// `SIGHUP`: the terminal is gone.
     HangUp,
-    /// Ctrl-C.
+    /// `SIGINT`: somebody pressed Ctrl-C.
     Interrupt,
-    /// Please end.
+    /// `SIGTERM`: a request to end, which the program may handle or ignore.
     Term,
-    /// End.
+    /// `SIGKILL`: ends the program by force.
     Kill,
 }
 
-/// Nobody left in the group is not a failure: that is what is wanted.
+/// Sends a signal to a process group. Ids below 2 are ignored, because they would mean our own group or every
+/// process. A group without processes is not an error: that is what is wanted.
 #[cfg(unix)]
 fn signal(group: u32, signal: Signal) {
     use rustix::process::{Pid, kill_process_group};

@@ -2,45 +2,49 @@
 //!
 //! # In a server
 //!
-//! [`Caller`] is an argument of a handler: who is calling, in which language, where, and when it is there. Over HTTP
-//! [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`AttuneTransport`] is the transport. They read the
-//! request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server, and docs/rust.md a guide to one.
+//! [`Caller`] is an argument of a handler: who is calling, in which language, where, and what time it is there. Over
+//! HTTP [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`AttuneTransport`] is the transport. They
+//! read the request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server, and
+//! docs/rust.md a guide to one.
 //!
-//! The layer lets only callers of this machine in (`ClientHost` and `Origin`, rule H15). A server with a public name says it in its
-//! [`Settings`], as in [`guard`].
+//! The layer lets only callers of this machine in (`Host` and `Origin`, rule H15). A server with a public name lists it
+//! in its [`Settings`], as in [`guard`].
 //!
 //! # In a client
 //!
-//! A [`ServerTarget`] is a URL, or a program with its arguments. [`Connection::open`] reaches it, finds out which era it
-//! speaks, and then asks. rmcp does the protocol: the negotiation, sessions, streams, and the headers that mirror a
-//! body. What rmcp reads into its own types loses the members that it does not know, so a connection keeps the text
-//! of every answer as it came: what a command shows is what the server said.
+//! A [`ServerTarget`] is a URL, or a program with its arguments. [`Connection::open`] reaches it and finds out which
+//! era it speaks; then it can be asked. rmcp does the protocol: the negotiation, sessions and streams. What rmcp reads
+//! into its own types loses the members that it does not know, so a connection keeps the text of every answer as it
+//! came: what a command shows is what the server said.
 //!
 //! ## Which era
 //!
 //! 1. `server/discover`, as of 2026-07-28. Whoever answers it with that version is spoken to without a session.
 //! 2. An error that the modern era does not have, or silence for eight seconds, or half of the time that there is:
 //!    `initialize`, 2025-11-25 or what the server has instead. An answer that comes after that is dropped.
-//! 3. A program that ends at a question that it does not know (it has read it, as far as the system tells), or a server that names older versions only or answers
-//!    with something that is no introduction, is connected to once more, and begins with `initialize`.
+//! 3. A program that ends at a question that it does not know (it has read it, as far as the system tells), or a server
+//!    that names older versions only or answers with something that is no introduction, is connected to once more,
+//!    beginning with `initialize`.
 //!
 //! ## Who is calling
 //!
-//! A [`CallerProfile`] says which language, time, place and features a caller has, in the [`ConnectionOptions`] for a whole connection
-//! or by [`Connection::with_profile`] for a request. What it says is in every request of both eras and over both transports, as
-//! far as each has a place for it; the default says nothing. [`ProfiledConnection::unmet_preferences`] tells what of it was not honoured.
+//! A [`CallerProfile`] says which language, time, place and features a caller has, in the [`ConnectionOptions`] for a
+//! whole connection or by [`Connection::with_profile`] for a request. What it says is in every request of both eras and
+//! over both transports, as far as each has a place for it; the default says nothing.
+//! [`ProfiledConnection::unmet_preferences`] tells what of it was not honoured.
 //!
 //! ## What is believed
 //!
-//! 1. A tool whose `x-mcp-header` annotations are invalid is left out of a [`CompleteListing`], which tells why, and not called.
+//! 1. A tool whose `x-mcp-header` annotations are invalid is left out of a [`CompleteListing`], which tells why, and
+//!    not called. This is so over HTTP in the modern era; elsewhere no headers mirror arguments.
 //! 2. A call that is refused for headers that mirror parameters is repeated once, after the tools were listed again.
 //! 3. An answer that says one language in `Content-Language` and another in its `_meta` is malformed.
-//! 4. With a [`AnswerCache`] answers are kept for as long as the server says, and one for each kind of caller.
+//! 4. With an [`AnswerCache`] answers are kept for as long as the server says, and one for each kind of caller.
 //!
 //! ## Bounds
 //!
-//! Everything that a server sends is bounded by [`ConnectionOptions`]: how long it may take, how large one answer is, how many
-//! pages and items a listing has. Redirects are not followed.
+//! Everything that a server sends is bounded by [`ConnectionOptions`]: how long it may take, how large one answer is,
+//! how many pages and items a listing has. Redirects are not followed.
 //!
 //! ## Example
 //!

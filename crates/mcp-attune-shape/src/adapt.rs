@@ -1,4 +1,7 @@
-//! One message of an answer, shaped.
+//! Shapes one message of an answer: finds the result in it, and passes that to the module for its kind.
+//!
+//! It also implements the two traits of the seam [`mcp_attune::shaping`]: `Shaper` for what an operator
+//! wrote, and `AnswerShape` for the plan of one request.
 
 use std::sync::Arc;
 
@@ -19,26 +22,32 @@ use crate::editor::MessageEditor;
 use crate::shape::{ResultSchema, ShapePlan};
 use crate::{call, listing, prompt, resource, server, task};
 
-/// What is known about the results of a tool that nobody knows.
+/// The schema of a tool that is not the one the plan is about.
 static UNKNOWN: ResultSchema = ResultSchema::Unknown;
 
-/// A message that was shaped.
+/// A message after it was shaped, as [`ShapePlan::adapt`] returns it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShapedMessage {
-    /// The message.
+    /// The message as the caller gets it. It is the message as it came if nothing was edited and there is
+    /// only something to report.
     pub text: String,
-    /// Whether texts from the catalogs are in it.
+    /// Whether texts from the locale files are in it.
     pub translated: bool,
-    /// What is not in it.
+    /// How much the server wrote that is not in it: text blocks, fields of the data, and their bytes.
     pub left_out: AnswerOmissions,
-    /// Templates that failed.
+    /// Templates and hints that failed. The answer was shaped without them.
     pub faults: Vec<UnusableTemplate>,
-    /// The schema of the tool's results, where it turned out not to be usable. It is said once for a schema.
+    /// The `outputSchema` of the tool, if it turned out now that nothing can be checked against it. It is
+    /// reported once for each schema, with the first answer that it matters for.
     pub unusable: Option<UnusableSchema>,
 }
 
 impl ShapePlan {
-    /// What a message of the answer holds that is shaped, and the tool that it is of.
+    /// Finds the value in a message that may be shaped, and the tool that it is a result of.
+    ///
+    /// That is the `result` of an answer; on a stream of `subscriptions/listen` it is the task in the
+    /// `params` of `notifications/tasks`. Returns `None` for errors, requests and all other notifications,
+    /// which pass unchanged. The tool is `None` if it is not known.
     fn find_result<'m>(&self, message: &Message<'m>) -> Option<(SpannedValue<'m>, Option<&str>)> {
         match message.kind() {
             MessageKind::Answer => {
@@ -55,7 +64,13 @@ impl ShapePlan {
         }
     }
 
-    /// One message of the answer as the caller gets it; none where it stays as it came.
+    /// Shapes one message of the answer. Returns `None` if the message stays as it came and there is nothing
+    /// to report.
+    ///
+    /// `chain` has the caller's locale files, for titles of fields and translated values. Shaping takes as
+    /// long as a full budget of steps allows, up to tens of milliseconds, or as long as a large message
+    /// takes. A host whose threads serve many callers uses `AnswerShape::edit` with a short effort first.
+    /// Bytes that are no message are left alone.
     #[must_use]
     pub fn adapt(&self, message: &[u8], chain: Option<&LocaleChain>) -> Option<ShapedMessage> {
         self.adapt_within(message, chain, &StepBudget::full())
@@ -78,7 +93,8 @@ impl ShapePlan {
         Some(ShapedMessage { text, translated, left_out, faults, unusable })
     }
 
-    /// Adds the edits of one message, within a budget. Where that is [exceeded](StepBudget::is_exceeded), none is added.
+    /// Adds the edits of one message, within a budget. If that is [exceeded](StepBudget::is_exceeded), no
+    /// edit is added and the outcome is empty; the message has to be edited again with a full budget.
     fn edit_message(
         &self,
         read: &Message<'_>,
@@ -121,7 +137,10 @@ impl ShapePlan {
     }
 }
 
-/// Edits a result by what was asked.
+/// Edits a result according to the method of the request.
+///
+/// A stream that was resumed does not say any more what it answers; the kind of its result is then told by
+/// its members.
 fn edit_result(work: &mut MessageEditor<'_>, message: &Message<'_>, result: SpannedValue<'_>) {
     match work.shape.asked.method() {
         "initialize" | "server/discover" => {

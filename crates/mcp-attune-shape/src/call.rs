@@ -1,4 +1,9 @@
-//! The result of a tool.
+//! The result of a tool: as data once (`format=json`), as text for people, or as it came with hints added.
+//!
+//! 1. The data is `structuredContent`, or else the only text block if that is JSON and a format was asked
+//!    for.
+//! 2. Texts that repeat the data are removed or replaced; blocks of all other kinds stay where they are.
+//! 3. Structured content is changed only if it remains valid against the schema that the caller was shown.
 //!
 //! Rules: F5, F6, F7, F8, F10, F12, F13.
 
@@ -16,6 +21,10 @@ use crate::editor::MessageEditor;
 use crate::shape::{ResultSchema, accepts_hints};
 use mcp_attune::features::ContentFormat;
 
+/// Shapes the result of a tool, and marks it as private if anything was edited.
+///
+/// `parts` is the result taken apart, which may stand inside of a task. Sets `varied` to false, because the
+/// `cacheScope` of this result has been taken care of.
 pub(super) fn shape(work: &mut MessageEditor<'_>, parts: &ResultParts<'_>) {
     let Some(found) = ShapeableResult::from_parts(parts) else { return };
     shape_result(work, &found);
@@ -25,6 +34,10 @@ pub(super) fn shape(work: &mut MessageEditor<'_>, parts: &ResultParts<'_>) {
     work.varied = false;
 }
 
+/// Finds the data of a result and writes it in the format that the caller asked for.
+///
+/// Without a format, or without data, nothing is rewritten; hints are still added to data that there is. They
+/// go into the structured content if it stays valid with them, else into a text block.
 fn shape_result(work: &mut MessageEditor<'_>, found: &ShapeableResult<'_, '_>) {
     let text = found.only_text().filter(|_| work.shape.wanted.format().is_some());
     let lifted = text.as_ref().and_then(|text| Document::parse(text.as_bytes()).ok());
@@ -51,28 +64,33 @@ fn shape_result(work: &mut MessageEditor<'_>, found: &ShapeableResult<'_, '_>) {
     }
 }
 
-/// Whether a block of content is text.
+/// Returns whether a content block is text, by its `type`.
 pub(super) fn is_text(block: SpannedValue<'_>) -> bool {
     block.member("type").and_then(SpannedValue::text).is_some_and(|kind| kind.is("text"))
 }
 
-/// What a result has that is shaped.
+/// A tool's result that may be shaped, with the parts found that shaping looks at or replaces.
 struct ShapeableResult<'p, 'a> {
+    /// The result as it was taken apart when the message was read.
     parts: &'p ResultParts<'a>,
+    /// The structured content, if it is not `null`.
     structured: Option<SpannedValue<'a>>,
-    /// A `null` in its place.
+    /// A `structuredContent` of `null`: it counts as absent, but new structured content has to take its
+    /// place.
     null: Option<SpannedValue<'a>>,
-    /// Whose cache it is for.
+    /// The `cacheScope`, which says whether shared caches may keep the result.
     scope: Option<SpannedValue<'a>>,
+    /// The array of content blocks; `None` if it is absent or no array.
     content: Option<SpannedValue<'a>>,
+    /// The blocks of `content` that are text, in their order.
     texts: Vec<SpannedValue<'a>>,
-    /// How many blocks are no text.
+    /// How many blocks of `content` are not text. They always stay.
     others: usize,
 }
 
 impl<'p, 'a> ShapeableResult<'p, 'a> {
-    /// Looks at a result; `None` where it is an error, asks the caller for more or is a task that was created, and is left
-    /// alone.
+    /// Looks at a result. Returns `None` for one that is never shaped: it is no object, it is an error
+    /// (`isError`), it asks the caller for input, or it only says that a task was created.
     fn from_parts(parts: &'p ResultParts<'a>) -> Option<Self> {
         let (structured, null, scope, content) = (None, None, None, None);
         let mut found = Self { parts, structured, null, scope, content, texts: Vec::new(), others: 0 };
@@ -98,7 +116,8 @@ impl<'p, 'a> ShapeableResult<'p, 'a> {
         (!alone).then_some(found)
     }
 
-    /// Takes all texts out, and puts hints behind what is left.
+    /// Removes all text blocks, and adds hints behind the blocks that are left. Must be called at most once,
+    /// and only if there is a text block.
     fn remove_texts(&self, work: &mut MessageEditor<'_>, hints: Option<&[String]>) {
         match (self.content, self.others) {
             // Mostly there is nothing but text.
@@ -115,14 +134,17 @@ impl<'p, 'a> ShapeableResult<'p, 'a> {
         }
     }
 
-    /// The text that may be the data: the only one, where there is no structured content.
+    /// Returns the text that may be the data: of the only text block, if there is no structured content and
+    /// the text begins like a JSON object or array.
     fn only_text(&self) -> Option<Cow<'a, str>> {
         let [text] = self.texts.as_slice() else { return None };
         let text = text.member("text").filter(|_| self.structured.is_none())?.text()?.decode()?;
         text.trim_start().starts_with(['{', '[']).then_some(text)
     }
 
-    /// Adds a text block behind the others, of which there are some or none in the end.
+    /// Adds a text block with hints at the end of `content`. `others` says whether other blocks will be left
+    /// in front of it, and so whether a comma is needed. If there is no `content`, it is added as the first
+    /// member of the result.
     fn append_text(&self, work: &mut MessageEditor<'_>, hints: &[String], others: bool) {
         let block = text_block(work, hints.join("\n"));
         match self.content {
@@ -135,8 +157,11 @@ impl<'p, 'a> ShapeableResult<'p, 'a> {
     }
 }
 
-/// Whether a text that is JSON is the data: an object, or a list for callers who may get one, that keeps what the tool's
-/// schema promises. What people read need promise nothing.
+/// Returns whether a text that is JSON counts as the data of a result.
+///
+/// It has to be an object, or an array for callers who may get one. For `format=json` it becomes structured
+/// content, so it has to be valid against the tool's schema as well; what is only written as text for people
+/// is not promised to anybody.
 ///
 /// Rules: F5.
 fn is_data(work: &MessageEditor<'_>, read: SpannedValue<'_>) -> bool {
@@ -149,17 +174,23 @@ fn is_data(work: &MessageEditor<'_>, read: SpannedValue<'_>) -> bool {
     fits && (!json || work.schema.allows(read.raw(), work.budget))
 }
 
-/// A text block.
+/// Returns a text block as JSON, with its text in the caller's language if texts for models are translated.
 fn text_block(work: &mut MessageEditor<'_>, text: String) -> String {
     written_block(&work.translate_model_text(text))
 }
 
-/// A text block with a text that is as its caller gets it.
+/// Returns a text block as JSON. The text is not translated here: it is as its caller gets it.
 fn written_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", JsonQuoted(text))
 }
 
-/// The data, once. Rules: F5, F8, F10.
+/// Writes the data once, as structured content, and removes all text.
+///
+/// The operator's `.json` template is used if its output is valid against the schema. Otherwise the data is
+/// compacted, if the caller asked for that and it is known which schema they were shown. Otherwise it stays
+/// as the server wrote it. Hints go into the data if it stays valid with them, else into a text block.
+///
+/// Rules: F5, F8, F10.
 fn shape_as_json(
     work: &mut MessageEditor<'_>,
     found: &ShapeableResult<'_, '_>,
@@ -204,12 +235,15 @@ fn shape_as_json(
     }
 }
 
-/// JSON without the ends of its lines: over pipes a message is a line. Inside strings there are none.
+/// Removes the line breaks of JSON, with the blanks around them: over pipes a message is one line. Strings in
+/// JSON have no line breaks, so their content is not touched.
 fn on_one_line(json: &str) -> String {
     json.split(['\n', '\r']).map(str::trim).collect()
 }
 
-/// The operator's own choice of data, where it is one that the caller was promised.
+/// Renders the operator's `.json` template for this caller. Returns `None` if there is none, if it fails, or
+/// if its output is not what the caller was promised: valid against the schema, and in the legacy era an
+/// object. The last two are reported.
 fn render_variant(
     work: &mut MessageEditor<'_>,
     data: SpannedValue<'_>,
@@ -225,7 +259,13 @@ fn render_variant(
     Some(text)
 }
 
-/// Text for people; the structured content goes, unless a view is drawn from it. Rules: F6, F7.
+/// Writes the data as text for people; the structured content goes, unless a view is drawn from it.
+///
+/// The text takes the place of the first text block, and the other text blocks are removed. If there is no
+/// text block, a new one becomes the first block. If there is no `content` at all, `structuredContent`
+/// becomes it, or stays beside it for a view.
+///
+/// Rules: F6, F7.
 fn shape_as_text(
     work: &mut MessageEditor<'_>,
     found: &ShapeableResult<'_, '_>,
@@ -283,12 +323,16 @@ fn shape_as_text(
     }
 }
 
+/// Adds text blocks to the omissions that are reported for the answer.
 fn count_left_out(work: &mut MessageEditor<'_>, texts: &[SpannedValue<'_>]) {
     let bytes = texts.iter().map(|block| block.raw().len()).sum();
     work.done.left_out += AnswerOmissions { blocks: texts.len(), fields: 0, bytes };
 }
 
-/// What the operator tells callers that reason. Rules: F10.
+/// Renders the operator's hints for a result. Returns `None` if the caller did not ask for hints, if there is
+/// no data that they could be about, or if all of them come out empty.
+///
+/// Rules: F10.
 fn result_hints(
     work: &mut MessageEditor<'_>,
     data: Option<SpannedValue<'_>>,
@@ -300,7 +344,8 @@ fn result_hints(
     (!lines.is_empty()).then_some(lines)
 }
 
-/// The data with hints in it, where it stays what the caller was promised.
+/// Adds a member `hints` to the data, a list of strings. Returns `None` if the data is no object, has such a
+/// member already, or would not be valid any more against the schema that the caller was shown.
 fn with_hints(work: &MessageEditor<'_>, data: &str, hints: &[String]) -> Option<String> {
     let read = Document::parse(data.as_bytes()).ok()?;
     let object = read.root();

@@ -1,4 +1,4 @@
-//! What the operator wrote for the answers of a server.
+//! What the operator wrote for the answers of one server: templates, hints and fields of low priority.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,32 +11,45 @@ use super::compiled_schema::CompiledSchema;
 use super::template::{Template, TemplateCompileError, TemplateSet, ToolHints};
 use mcp_attune::suggestion::nearest;
 
-/// How the answers of a server are shaped. Where there is none, nothing is.
+/// Everything that an operator wrote to shape the answers of one server.
+///
+/// It is immutable and shared between requests. A host that reads it from files builds a new one when a file
+/// changes; a program with built-in templates makes one with [`from_embedded`](Self::from_embedded). An empty
+/// one (`default()`) still shapes answers by their data and schema. A server for which there is no
+/// `OperatorContent` is not shaped at all.
 #[derive(Clone, Debug, Default)]
 pub struct OperatorContent {
-    /// Whether `instructions` say what the caller gets.
+    /// Whether a sentence is appended to the server's `instructions` that tells each caller in which form
+    /// results come (`[content] announce` in the configuration).
     pub announce: bool,
-    /// By the name of the tool.
+    /// What is written for single tools, by the exact name of the tool.
     pub tools: BTreeMap<String, ToolShaping>,
-    /// By the URI of the resource.
+    /// Templates for resources that are JSON, by the exact URI of the resource. There are no URI patterns.
     pub resources: BTreeMap<String, Arc<TemplateSet>>,
-    /// By the name of the prompt.
+    /// Templates that replace the text of prompts, by the exact name of the prompt.
     pub prompts: BTreeMap<String, Arc<TemplateSet>>,
 }
 
-/// What the operator wrote for one tool.
+/// What the operator wrote for the results of one tool. The default has nothing: results are then written
+/// from their data.
 #[derive(Clone, Debug, Default)]
 pub struct ToolShaping {
-    /// What its results are written with.
+    /// The templates for its results, for all formats and kinds of callers.
     pub templates: Arc<TemplateSet>,
-    /// What a caller that reasons is told beside the data.
+    /// Hints that are added to the result for callers that declared `sampling`; `None` if the operator wrote
+    /// none.
     pub hints: Option<Arc<ToolHints>>,
-    /// The fields that a compact answer can do without.
+    /// The fields that `verbosity=compact` leaves out, by name (`source`) or by path with dots
+    /// (`forecast.source`). A field that the `outputSchema` requires stays nevertheless.
     pub low_priority: Vec<String>,
 }
 
 impl OperatorContent {
-    /// Whether anything that the operator wrote asks for a vendor's tag: such tags are kept for a session first.
+    /// Returns whether a template or a hint asks for a vendor's feature tag.
+    ///
+    /// `tag` is written as callers declare it (`x-acme`, `!x-acme`, `x-acme-tier=gold`); only its name is
+    /// compared. The sealed id of a legacy session has room for 1 KB of tags, and those that something
+    /// refers to are kept first.
     ///
     /// Rules: F3.
     #[must_use]
@@ -49,8 +62,12 @@ impl OperatorContent {
         vendors.chain(hints.flat_map(ToolHints::vendors)).any(|vendor| vendor == name)
     }
 
-    /// What does not fit the tools that a server lists: names that its results do not have, and tools that it does not
-    /// have. `whole`: these are all of its pages.
+    /// Compares templates and hints with the tools that a server lists, and describes what does not fit.
+    ///
+    /// `pages` are the answers to `tools/list` that are known. `whole` says that these are all pages; only
+    /// then is a tool that is on none of them reported as missing. Names in templates and hints are looked
+    /// for in the `outputSchema` of their tool, see [`Template::check`]. Each finding is one line for an
+    /// operator's log and begins with its place, such as `get_weather.md:3:8`.
     #[must_use]
     pub fn check(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
         let listed = || {
@@ -81,11 +98,15 @@ impl OperatorContent {
         findings
     }
 
-    /// What a program carries inside itself.
+    /// Compiles templates that are part of a program, for example by `include_str!`.
+    ///
+    /// An entry for a tool whose `file` is `hints` becomes the [hints](ToolShaping::hints) of that tool; all
+    /// others are templates.
     ///
     /// # Errors
     ///
-    /// The file that is no template, and why.
+    /// Returns the `file` of the first entry that does not compile, and why. As the texts are constants, that
+    /// is a mistake in the program, which a test should find.
     pub fn from_embedded(
         announce: bool,
         pages: &[EmbeddedTemplate],
@@ -119,18 +140,19 @@ fn name(tool: SpannedValue<'_>) -> Option<Cow<'_, str>> {
     tool.member("name")?.text()?.decode()
 }
 
-/// A template that a program carries inside itself.
+/// A template, or a tool's hints, that a program carries inside itself instead of reading it from a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmbeddedTemplate {
-    /// What it is for.
+    /// The tool, resource or prompt that it is for.
     pub of: TemplateSubject,
-    /// What follows the thing's own name in the name of the file: `md`, `compact.md`, `hints`.
+    /// What would follow the subject's own name and a dot in the name of a file: `md`, `compact.md`, `hints`.
+    /// It says for which format and which callers the template is.
     pub file: &'static str,
-    /// The text.
+    /// The source of the template or of the hints.
     pub text: &'static str,
 }
 
-/// What a template is for.
+/// The thing whose answers a template writes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TemplateSubject {
     /// The results of a tool, by its name.

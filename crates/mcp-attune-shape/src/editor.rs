@@ -1,4 +1,8 @@
-//! The edits that shape one message.
+//! The editor of one message: collects the edits that shape it, and what is reported about them.
+//!
+//! The module `adapt` makes one editor for each message of an answer. The modules for the kinds of answers
+//! (`call`, `prompt`, `resource` and so on) decide what changes, and use the editor to render templates and
+//! data and to record edits.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -17,29 +21,43 @@ use crate::render::{self, DefaultLabels, PageLabels, PageWord, RenderOptions};
 use crate::shape::{ResultSchema, ShapePlan};
 use crate::template::{Template, TemplateContext, TemplateRenderError, ToolHints};
 
-/// The edits of one message.
+/// The state of shaping one message: what is known about the request and its caller, and the edits so far.
+///
+/// Edits refer to spans of the message as it came from the server, and may be added in any order. No two of
+/// them may overlap.
 pub(crate) struct MessageEditor<'a> {
+    /// What was decided for the answer before it came.
     pub(crate) shape: &'a ShapePlan,
-    /// The tool that the result is of.
+    /// The tool whose result the message carries; `None` if it carries none, or if the tool of a task is not
+    /// known.
     pub(crate) tool: Option<&'a str>,
-    /// What is known about the schema of its results.
+    /// What is known about the `outputSchema` of that tool. It is unknown if the tool is not the one that the
+    /// plan is about.
     pub(crate) schema: &'a ResultSchema,
-    /// Whether it has a view, where that is known.
+    /// Whether that tool has a view; `None` if that is not known.
     pub(crate) view: Option<bool>,
+    /// The locale files for texts that people read; `None` if nothing is translated for this caller.
     pub(crate) chain: Option<&'a LocaleChain>,
-    /// Where texts for models are looked for, if they are translated.
+    /// The locale files for texts that models read; `None` if such texts are not translated.
     pub(crate) models: Option<&'a LocaleChain>,
-    /// What checks and templates may cost.
+    /// The steps that the schema checks of this message may still take. With a short budget it also records
+    /// that templates or checks need more time than may be spent here; all edits of the message are then
+    /// discarded.
     pub(crate) budget: &'a StepBudget,
+    /// The edits so far: the span that is replaced, and its new text. An empty span is an insertion, an empty
+    /// text a removal.
     pub(crate) edits: Vec<MessageEdit<'static>>,
-    /// Whether another caller may get another answer.
+    /// Whether the `cacheScope` of the whole result has to become private once anything was edited, because
+    /// another caller may get another answer. It is set to false where that was taken care of, or where every
+    /// caller gets the same.
     pub(crate) varied: bool,
+    /// What is reported about the message: omissions, failed templates, whether translations are in it.
     pub(crate) done: ShapeOutcome,
 }
 
 impl MessageEditor<'_> {
-    /// A text that stands where texts for models do: in the caller's language, where those are translated and a catalog has
-    /// it by what it says.
+    /// Translates a text that stands where models read, if such texts are translated and a locale file has a
+    /// message that matches it. Returns the text unchanged otherwise.
     pub(crate) fn translate_model_text(&mut self, text: String) -> String {
         match self.models.and_then(|chain| chain.translate_text(&text)) {
             Some(translated) => {
@@ -50,15 +68,20 @@ impl MessageEditor<'_> {
         }
     }
 
+    /// Replaces a span of the message. `text` has to be JSON exactly as it is to stand there.
     pub(crate) fn put(&mut self, place: ByteSpan, text: impl Into<String>) {
         self.edits.push((place, Cow::Owned(text.into())));
     }
 
+    /// Removes spans of the message, as `cut_members` and `cut_elements` return them, commas included.
     pub(crate) fn cut(&mut self, places: Vec<ByteSpan>) {
         self.edits.extend(places.into_iter().map(|place| (place, Cow::Borrowed(""))));
     }
 
-    /// Says that what this caller gets is not for others, where the server says that it is.
+    /// Changes a `cacheScope` of `"public"` to `"private"`, because what this caller gets must not be served
+    /// to others.
+    ///
+    /// `scope` is the value of the member. A result without it counts as private already and stays as it is.
     ///
     /// Rules: G3.
     pub(crate) fn mark_private(&mut self, scope: Option<SpannedValue<'_>>) {
@@ -69,7 +92,12 @@ impl MessageEditor<'_> {
         }
     }
 
-    /// What a template makes of data; none where it fails, which is told.
+    /// Renders a template with `data` for the caller, without white space at its end.
+    ///
+    /// Returns `None` if the template fails; that is added to the reported faults, and the data is written as
+    /// if there were no template. Also returns `None` if the budget is short and the rendering is, or may be,
+    /// more than short work; the budget is then marked as exceeded, so that the whole message is shaped again
+    /// with a full one.
     pub(crate) fn render_template(&mut self, template: &Template, data: SpannedValue<'_>) -> Option<String> {
         let short = self.budget.is_short();
         let rendered = self.with_template_context(data, self.shape.tool(), |scene| {
@@ -89,7 +117,11 @@ impl MessageEditor<'_> {
         }
     }
 
-    /// The hints for data; none where they fail, which is told.
+    /// Renders the hints of a tool for `data`. A hint that fails is left out and reported; the others are
+    /// returned.
+    ///
+    /// Returns nothing, and marks the budget as exceeded, if the budget is short and one of the hints may
+    /// take long.
     pub(crate) fn render_hints(
         &mut self,
         tool: &str,
@@ -111,7 +143,11 @@ impl MessageEditor<'_> {
         lines
     }
 
-    /// `tool` is the one whose values are written in the caller's language, if any are.
+    /// Builds what a template sees, and passes it to `use_it`.
+    ///
+    /// `tool` is the tool whose values are printed in the caller's language, and is `None` if they are
+    /// printed as the server wrote them. The arguments of the request are kept as text, and parsed again for
+    /// each rendering.
     pub(crate) fn with_template_context<R>(
         &mut self,
         data: SpannedValue<'_>,
@@ -135,13 +171,20 @@ impl MessageEditor<'_> {
         done
     }
 
+    /// Reports that a template could not be used, as `FILE of SUBJECT`, for example
+    /// `compact.md of get_weather`.
     pub(crate) fn report_fault(&mut self, template: &Template, what: &dyn fmt::Display) {
         let of = self.tool.or(self.shape.asked.subject()).unwrap_or_default();
         let template = format!("{} of {of}", template.name());
         self.done.faults.push(UnusableTemplate { template, what: what.to_string() });
     }
 
-    /// Data as text, by what its schema says of it.
+    /// Renders data as Markdown or plain text without a template: from the data itself, its schema and the
+    /// caller's locale files.
+    ///
+    /// `low_priority` are the fields that `verbosity=compact` leaves out. What is left out, or has no room on
+    /// the page, is added to the reported omissions. [`ContentFormat::Json`] is never passed here, and would
+    /// be written as Markdown.
     pub(crate) fn render_data(
         &mut self,
         data: SpannedValue<'_>,
@@ -169,7 +212,11 @@ impl MessageEditor<'_> {
         rendered.text
     }
 
-    /// Data with what a compact answer can do without taken out; none where that is nothing.
+    /// Returns data as JSON without what a compact answer can do without, valid against the schema if there
+    /// is one.
+    ///
+    /// Returns `None`, for data that stays as it is, unless the caller asked for `verbosity=compact` and
+    /// there is something to leave out. What is left out is added to the reported omissions.
     pub(crate) fn compact_data(
         &mut self,
         data: SpannedValue<'_>,
@@ -189,12 +236,14 @@ impl MessageEditor<'_> {
     }
 }
 
-/// The titles of fields in the caller's language.
+/// The labels of a rendered page, from the caller's locale files: titles, descriptions and translated values
+/// of a tool's fields.
 struct CatalogLabels<'a> {
+    /// The tool whose entries are looked up. Without it, as for resources, no label is found.
     tool: Option<&'a str>,
     chain: Option<&'a LocaleChain>,
     words: DefaultLabels<'a>,
-    /// Whether a catalog had any.
+    /// Whether a locale file had any of the labels, which makes the page a translated one.
     found: Cell<bool>,
 }
 
@@ -203,7 +252,7 @@ impl CatalogLabels<'_> {
         self.decode_text(self.chain?.find(TextSlot::Output { tool: self.tool?, path, field })?)
     }
 
-    /// A text that is kept as it is written into a message.
+    /// Decodes a text of a locale file, which is kept as a JSON string ready to be put into a message.
     fn decode_text(&self, text: &str) -> Option<Cow<'_, str>> {
         let text = serde_json::from_str::<String>(text).ok()?;
         self.found.set(true);

@@ -1,9 +1,14 @@
-//! What a tag does to the results of one tool, as far as its listing says.
+//! Describes in words what a feature tag does to the results of one tool, as far as the tool's listing tells.
 
 use super::compiled_schema::Subschema;
 use crate::shape::ResultSchema;
 
-/// What a tag does to the results of a tool without templates; none where it does nothing to results.
+/// Describes what a tag does to the results of a tool for which the operator wrote no templates.
+///
+/// The text is a phrase for operators, which `attune features describe` prints for each tool. Returns `None`
+/// for a tag that does nothing to results (`roots`, vendors' tags, tags with `!`) and for unknown or
+/// malformed ones. The description of a verbosity assumes that a format is asked for as well: without one,
+/// results are not shaped.
 ///
 /// ```
 /// use mcp_attune_shape::{ResultSchema, effect_on_tool};
@@ -53,7 +58,7 @@ pub fn effect_on_tool(tag: &str, schema: &ResultSchema) -> Option<String> {
     })
 }
 
-/// How many fields there are, where it is known.
+/// Returns `, 3 fields` for the number of properties that the schema names, and nothing if it names none.
 fn fields(root: Subschema<'_>) -> String {
     match root.properties().map_or(0, serde_json::Map::len) {
         0 => String::new(),
@@ -85,7 +90,7 @@ fn verbose(root: Subschema<'_>) -> String {
     }
 }
 
-/// The first few of many.
+/// Joins up to five names, and says how many more there are.
 fn first_few(names: &[String]) -> String {
     const MAX_SHOWN_NAMES: usize = 5;
     let shown = names.iter().take(MAX_SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");

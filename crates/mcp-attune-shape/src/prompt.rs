@@ -1,6 +1,7 @@
-//! A prompt, as the operator wrote it for callers like this one.
+//! `prompts/get`: the text of a prompt in the variant that the operator wrote for callers like this one.
 //!
-//! 1. The text of the variant stands where the first text of the prompt stood; other texts go, and what is no text stays.
+//! 1. The text of the variant stands where the first text of the prompt stood; other texts go, and what is no
+//!    text stays.
 //! 2. A template sees the prompt as the server wrote it, and the arguments.
 //!
 //! Rules: F11, F12.
@@ -12,6 +13,12 @@ use mcp_attune::shaping::AnswerOmissions;
 
 use crate::editor::MessageEditor;
 
+/// Replaces the text of a prompt by the operator's variant, if one fits the caller's tags.
+///
+/// `result` is the `result` of the answer, and is also the data that the template sees. Without a fitting
+/// template, or if the template fails, the prompt stays as it is. A prompt without any text gets a first
+/// message with the role `user`. A message that consists of nothing but superfluous texts is removed as a
+/// whole; from other messages only these texts are removed.
 pub(super) fn shape(work: &mut MessageEditor<'_>, result: SpannedValue<'_>) {
     let shape = work.shape;
     let Some(templates) = shape.asked.subject().and_then(|prompt| shape.content.prompts.get(prompt)) else {
@@ -53,7 +60,8 @@ pub(super) fn shape(work: &mut MessageEditor<'_>, result: SpannedValue<'_>) {
     work.done.left_out += left;
 }
 
-/// The blocks of a message: a list of them, or the one there is.
+/// Iterates over the content blocks of a prompt message, whose `content` is either one block or an array of
+/// blocks.
 fn blocks<'a>(message: SpannedValue<'a>) -> impl Iterator<Item = SpannedValue<'a>> {
     let content = message.member("content");
     let one = content.filter(|content| content.kind() == JsonKind::Object);

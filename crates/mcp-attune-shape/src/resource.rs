@@ -1,6 +1,10 @@
-//! A resource as text for people: JSON, HTML and Markdown; and JSON with less in it.
+//! `resources/read`: JSON, HTML and Markdown as text for people, and JSON with less in it.
 //!
-//! The pages of views (`ui://`, `text/html;profile=mcp-app`, `text/html+skybridge`) are programs and no documents: they stay.
+//! What a resource is follows from its `mimeType`; a resource without one, or with any other, stays as it is.
+//! The `uri` never changes, and the `mimeType` changes with the text.
+//!
+//! The pages of views (`ui://`, `text/html;profile=mcp-app`, `text/html+skybridge`) are programs and no
+//! documents: they stay.
 //!
 //! Rules: F8, F11.
 
@@ -11,6 +15,7 @@ use crate::document;
 use crate::editor::MessageEditor;
 use mcp_attune::features::ContentFormat;
 
+/// Shapes each of the `contents` of a result in the format that the caller asked for.
 pub(super) fn shape(work: &mut MessageEditor<'_>, result: SpannedValue<'_>) {
     let Some(format) = work.shape.wanted.format() else { return };
     for contents in result.member("contents").into_iter().flat_map(SpannedValue::elements) {
@@ -18,6 +23,14 @@ pub(super) fn shape(work: &mut MessageEditor<'_>, result: SpannedValue<'_>) {
     }
 }
 
+/// Shapes one element of `contents`, if it is a text of a kind that can be written in the format. Binary
+/// contents (`blob`) stay.
+///
+/// | kind | `format=json` | `format=markdown` | `format=text` |
+/// |---|---|---|---|
+/// | JSON | compacted, or by a template | Markdown from the data | text from the data |
+/// | HTML | stays | Markdown | text |
+/// | Markdown | stays | stays | text |
 fn shape_contents(work: &mut MessageEditor<'_>, contents: SpannedValue<'_>, format: ContentFormat) {
     let Some(kind) = contents.member("mimeType") else { return };
     let Some(media) = kind.text().and_then(JsonString::decode).and_then(|kind| ResourceMediaType::of(&kind))
@@ -43,7 +56,10 @@ fn shape_contents(work: &mut MessageEditor<'_>, contents: SpannedValue<'_>, form
     }
 }
 
-/// Puts a text in the place of another, with the type that it has now.
+/// Replaces the text of a resource, and its `mimeType` by the one of the new text.
+///
+/// `places` are the values of `mimeType` and of `text`. A `text` of `None` means that the document could not
+/// be converted, and leaves both as they are.
 fn replace_text(
     work: &mut MessageEditor<'_>,
     places: (SpannedValue<'_>, SpannedValue<'_>),
@@ -57,7 +73,10 @@ fn replace_text(
     work.put(kind.span(), mime);
 }
 
-/// Data, by the operator's template where there is one.
+/// Shapes a resource that is JSON, by the operator's template for its URI if there is one that fits.
+///
+/// `text` is the decoded text. A text that is no JSON after all, or neither an object nor an array, stays as
+/// it is. For `format=json` the `mimeType` stays too.
 fn shape_data(
     work: &mut MessageEditor<'_>,
     contents: SpannedValue<'_>,
@@ -89,23 +108,28 @@ fn shape_data(
     }
 }
 
-/// Whether a resource is the page of a view. What it is asked for by counts as well as what it says of itself.
+/// Returns whether a resource is the page of a view, by a URI that begins with `ui://`. Both the URI that was
+/// asked for and the one that the resource says of itself count.
 fn is_view(work: &MessageEditor<'_>, contents: SpannedValue<'_>) -> bool {
     let is_ui = |uri: &str| uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("ui://"));
     let uri = contents.member("uri").and_then(SpannedValue::text).and_then(JsonString::decode);
     uri.as_deref().is_some_and(is_ui) || work.shape.asked.subject().is_some_and(is_ui)
 }
 
-/// What a text is, as far as it is written in another form.
+/// The kinds of text that can be written in another form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ResourceMediaType {
+    /// `application/json`, or any type that ends in `+json`.
     Json,
+    /// `text/html` or `application/xhtml+xml`, unless its profile says that it is the page of a view.
     Html,
+    /// `text/markdown` or `text/x-markdown`.
     Markdown,
 }
 
 impl ResourceMediaType {
-    /// By a MIME type: `application/json`, `application/geo+json; charset=utf-8`, `text/html`, `text/markdown`.
+    /// Returns the kind for a MIME type, whose parameters and case do not matter:
+    /// `application/geo+json; charset=utf-8` is JSON. Returns `None` for types whose texts stay as they are.
     fn of(kind: &str) -> Option<Self> {
         let mut parts = kind.split(';').map(|part| part.trim().to_ascii_lowercase());
         let essence = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a server says of itself: that answers are shaped here.
+//! `initialize` and `server/discover`: advertises that answers are shaped here.
 //!
 //! Rules: F14.
 
@@ -11,18 +11,28 @@ use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedV
 
 use crate::shape::{ListingAudience, accepts_hints};
 
-/// What is added to what a server says of itself.
+/// The edits that advertise shaping in a server's description of itself, and what has to be recorded of them.
 #[derive(Default)]
 pub(crate) struct Advertisement {
+    /// Spans of the message and the text that replaces each.
     pub(crate) edits: Vec<(ByteSpan, String)>,
-    /// Whether another caller may be told something else.
+    /// Whether another caller may be told something else, so that a shared cache must not keep the answer. It
+    /// depends on the sentence in `instructions`: the entry in the capabilities is the same for everybody.
     pub(crate) varied: bool,
-    /// Whether texts from the catalogs are in it.
+    /// Whether the server's instructions were replaced by a translation from the locale files.
     pub(crate) translated: bool,
 }
 
-/// Says in the capabilities of a server, and where the operator wants it in its instructions, that answers are shaped.
-/// `model` has the texts for models, where those are translated.
+/// Adds the content negotiation extension to the capabilities of a server, with `{}` as its settings, and a
+/// sentence to its `instructions` if the operator wants that.
+///
+/// `model` has translations of texts that models read, and is `None` if those are not translated. Nothing is
+/// added if the answer has no `capabilities` object, if its `extensions` are no object, or if the server
+/// declares the extension itself.
+///
+/// ```json
+/// "capabilities": {"extensions": {"io.modelcontextprotocol/content-negotiation": {}}}
+/// ```
 pub(crate) fn advertise(
     reader: ListingAudience<'_>,
     model: Option<&LocaleChain>,
@@ -63,12 +73,14 @@ pub(crate) fn advertise(
     said
 }
 
-/// The server's instructions in the caller's language, where a catalog has them.
+/// Returns the server's instructions in the caller's language. Instructions that are about to be edited here
+/// can no longer be translated by the later localization step, so both happen in one edit.
 fn instructions(model: &LocaleChain) -> Option<String> {
     serde_json::from_str(model.find(TextSlot::Server(LocaleField::Instructions))?).ok()
 }
 
-/// What this caller gets. It is for models, and so in English, as most of what they are told.
+/// Returns the sentence that tells this caller in which form results come. Models read it, so it is in
+/// English, as most of what they are told.
 fn sentence(reader: ListingAudience<'_>) -> String {
     let wanted = reader.wanted;
     let mut sentence = match wanted.format() {

@@ -18,19 +18,25 @@ use crate::compiled_schema::CompiledSchema;
 use crate::content::OperatorContent;
 use crate::cost::StepBudget;
 
-/// What is known about the schema of a tool's results.
+/// What is known about the `outputSchema` of a tool, as the caller was shown it.
+///
+/// The difference between [`Unknown`](Self::Unknown) and [`None`](Self::None) is a promise: where the caller
+/// was shown no schema, any structured content is fine; where that is not known, no new structured content
+/// may be made.
 #[derive(Clone, Debug, Default)]
 pub enum ResultSchema {
-    /// It could not be found out.
+    /// It could not be found out, for example because the tool of a task is not known, or the schema cannot
+    /// be read.
     #[default]
     Unknown,
-    /// The caller was shown none.
+    /// The caller was shown no schema for the tool.
     None,
-    /// It is this one.
+    /// The schema that the caller was shown.
     Known(Arc<CompiledSchema>),
 }
 
 impl ResultSchema {
+    /// Returns the schema itself, if it is known.
     pub(crate) fn output(&self) -> Option<&CompiledSchema> {
         match self {
             Self::Known(output) => Some(output),
@@ -38,7 +44,11 @@ impl ResultSchema {
         }
     }
 
-    /// Whether the caller was promised nothing that this text, which is JSON, does not keep.
+    /// Returns whether `data`, a text that is JSON, keeps everything that the caller was promised about
+    /// structured content.
+    ///
+    /// A check that the budget does not suffice for counts as failed: structured content is never changed on
+    /// a guess.
     ///
     /// Rules: F13.
     pub(crate) fn allows(&self, data: &str, budget: &StepBudget) -> bool {
@@ -50,7 +60,8 @@ impl ResultSchema {
     }
 }
 
-/// Compiles a listed schema once, for everybody who gets that listing. Of one that cannot be read nothing is known.
+/// Compiles a listed schema once, for everybody who gets that listing. A schema that cannot be read is
+/// unknown.
 impl From<ListedSchema> for ResultSchema {
     fn from(listed: ListedSchema) -> Self {
         match listed {
@@ -64,29 +75,46 @@ impl From<ListedSchema> for ResultSchema {
     }
 }
 
-/// How the answer to one request is shaped. [`ShapePlan::new`] makes one only where there may be something to do.
+/// The decision how the answer to one request is shaped.
+///
+/// [`ShapePlan::new`] makes one before the request goes to the server, and only if there may be something to
+/// do. The exchange then adds what a listing says of the called [`tool`](Self::tool), and each message of the
+/// answer is [adapted](Self::adapt) by it. A plan holds data of one request and must not be used for another.
 #[derive(Clone)]
 pub struct ShapePlan {
+    /// The method of the request, and the name or URI that it asks for.
     pub(crate) asked: RequestSubject,
+    /// What the caller's feature tags ask for.
     pub(crate) wanted: FeaturePreferences,
-    /// Whether the request is one of the modern era, in which structured content may be a list.
+    /// Whether the request is one of the modern era, in which structured content may be an array. In the
+    /// legacy era it is an object.
     pub(crate) modern: bool,
+    /// What the operator wrote for the server.
     pub(crate) content: Arc<OperatorContent>,
-    /// The arguments of the request, as written.
+    /// The `arguments` of the request as JSON, as they were written. They are kept only if a template for the
+    /// tool or prompt may use them.
     pub(crate) arguments: Option<Box<str>>,
-    /// The tools of the tasks that the request names.
+    /// The tools of the tasks that the request names, as far as they are known.
     pub(crate) tasks: TaskTools,
+    /// What is known about the schema of the [`tool`](Self::tool); unknown until a listing was consulted.
     pub(crate) schema: ResultSchema,
-    /// Whether the tool has a view; None where that is not known.
+    /// Whether that tool has a view; `None` if that is not known.
     pub(crate) view: Option<bool>,
-    /// Whether the caller draws views.
+    /// Whether the caller's host draws views.
     pub(crate) views: ViewSupport,
+    /// Writes numbers and dates for the caller's locale and time zone.
     pub(crate) values: format::ValueFormatter,
+    /// The time of the request, by the clock of the host.
     pub(crate) now: Timestamp,
 }
 
 impl ShapePlan {
-    /// The shape of an answer, where the caller's tags ask for any. `values` writes numbers and dates for the caller.
+    /// Decides how an answer is shaped. Returns `None` if it stays as the server writes it, whatever it will
+    /// be.
+    ///
+    /// `values` makes the formatter for the caller's locale and time zone. It is called only if something is
+    /// shaped, so that other requests do not pay for it. The schema of the tool is unknown at first, and the
+    /// caller draws no views.
     ///
     /// Rules: F4.
     #[must_use]
@@ -105,7 +133,7 @@ impl ShapePlan {
         Some(Self { asked, wanted, modern, content, arguments, tasks, schema, view, views, values, now })
     }
 
-    /// The same, for a caller that draws views.
+    /// Sets whether the caller's host draws views. Without this call it draws none.
     ///
     /// Rules: F6, F7, F13.
     #[must_use]
@@ -113,19 +141,22 @@ impl ShapePlan {
         Self { views, ..self }
     }
 
-    /// The same, with what a listing says of the tool.
+    /// Adds what a listing says of the [`tool`](Self::tool): its `outputSchema` and whether it has a view.
     #[must_use]
     pub fn with_tool(self, tool: ListedTool) -> Self {
         Self { schema: ResultSchema::from(tool.output), view: tool.view, ..self }
     }
 
-    /// The same, with what is known about the schema of the tool's results.
+    /// Adds what is known about the `outputSchema` of the [`tool`](Self::tool), without saying anything about
+    /// a view.
     #[must_use]
     pub fn with_schema(self, schema: ResultSchema) -> Self {
         Self { schema, ..self }
     }
 
-    /// The tool whose schema is needed.
+    /// Returns the tool whose result is expected, so that its schema should be looked up first: the called
+    /// tool, or the tool of the one task that is asked for. `None` for requests that are about no tool, about
+    /// several tasks or about a task that is not known.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         match self.asked.method() {
@@ -135,7 +166,7 @@ impl ShapePlan {
         }
     }
 
-    /// What the caller's tags say.
+    /// Returns what the caller's feature tags ask for.
     #[must_use]
     pub fn wanted(&self) -> &FeaturePreferences {
         &self.wanted
@@ -146,8 +177,12 @@ impl ShapePlan {
     }
 }
 
-/// All that the form of a listing, and of what a server says of itself, depends on: neither the clock nor how the caller
-/// writes dates and numbers. What is kept of such answers is kept by this.
+/// Everything that shaping a listing, or a server's description of itself, depends on.
+///
+/// The clock, the caller's locale and the arguments are left out on purpose: hosts keep listings that were
+/// adapted before, by a key that is made from these fields. Code that shapes such answers gets this instead
+/// of the [`ShapePlan`], so that it cannot depend on anything that is not in the key. Locale files are passed
+/// separately, and have a key of their own.
 #[derive(Clone, Copy)]
 pub(crate) struct ListingAudience<'a> {
     pub(crate) content: &'a OperatorContent,
@@ -160,7 +195,8 @@ impl ShapePlan {
         ListingAudience { content: &self.content, wanted: &self.wanted, views: self.views }
     }
 
-    /// The same as a key, for requests whose answers are nothing else.
+    /// Returns the [`listing_audience`](Self::listing_audience) as a key for adapted answers, for
+    /// `tools/list` and `server/discover`; `None` for all other requests.
     pub(crate) fn listing_key(&self) -> Option<ListingShapeKey> {
         let method = match self.asked.method() {
             TOOLS_LIST => TOOLS_LIST,
@@ -172,7 +208,10 @@ impl ShapePlan {
     }
 }
 
-/// Whether there may be something to do.
+/// Returns whether the answer to a request may have to be edited, as far as that is known before it comes.
+///
+/// `initialize` and `server/discover` always are, because the extension is advertised to everybody. The empty
+/// method stands for a stream that is resumed, of which the request is not known any more.
 fn may_shape(request: &ShapeRequest, wanted: &FeaturePreferences, content: &OperatorContent) -> bool {
     let subject = request.asked.subject();
     let has_hints = |tool: &str| content.tools.get(tool).is_some_and(|tool| tool.hints.is_some());
@@ -194,17 +233,17 @@ fn may_shape(request: &ShapeRequest, wanted: &FeaturePreferences, content: &Oper
     }
 }
 
-/// Whether a listing leaves schemas out. Rules: F13.
+/// Returns whether a listing leaves schemas out, because results come without structured content. Rules: F13.
 pub(crate) fn hides_schemas(wanted: &FeaturePreferences) -> bool {
     matches!(wanted.format(), Some(ContentFormat::Markdown | ContentFormat::Text))
 }
 
-/// Whether the caller can use hints. Rules: F10.
+/// Returns whether the caller can use hints, which it says with the tag `sampling`. Rules: F10.
 pub(crate) fn accepts_hints(wanted: &FeaturePreferences) -> bool {
     wanted.flag("sampling") == Some(true)
 }
 
-/// Shows nothing of the arguments.
+/// Shows nothing of the arguments, which may be confidential.
 impl fmt::Debug for ShapePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShapePlan")

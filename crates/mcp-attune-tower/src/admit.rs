@@ -1,4 +1,4 @@
-//! What is refused, or cannot be had, before any rule about messages looks at a request.
+//! The first checks of a request, on its head and its size, before any rule about messages looks at it.
 //!
 //! Rules: G4, G10, H15, H20.
 
@@ -15,7 +15,8 @@ use crate::mount::LayerState;
 use crate::request_outcome::RequestOutcome;
 use crate::settings::Settings;
 
-/// Refuses a request by its head.
+/// Refuses a request by its head: 403 for a foreign host or origin, 400 for headers that would not all reach
+/// the server, 415 for an encoded body of a POST.
 pub(crate) fn admit(
     mount: &LayerState,
     parts: &request::Parts,
@@ -36,7 +37,7 @@ pub(crate) fn admit(
     Ok(())
 }
 
-/// Refuses a request that names a host or an origin of somewhere else.
+/// Refuses a request that names a host or an origin that is not allowed.
 ///
 /// Rules: H15.
 fn refuse_foreign(allowed: &Allowlist, parts: &request::Parts) -> Result<(), Reply> {
@@ -46,7 +47,8 @@ fn refuse_foreign(allowed: &Allowlist, parts: &request::Parts) -> Result<(), Rep
     })
 }
 
-/// Refuses headers of which not all would reach the server as they were checked.
+/// Refuses headers of which not all would reach the server as they were checked, such as a `Connection` header
+/// that names `Mcp-Name`. In report mode it only notes the broken rule.
 ///
 /// Rules: H20.
 fn refuse_unfit(mount: &LayerState, headers: &HeaderMap, account: &mut RequestOutcome) -> Result<(), Reply> {
@@ -63,7 +65,11 @@ fn refuse_unfit(mount: &LayerState, headers: &HeaderMap, account: &mut RequestOu
     Ok(())
 }
 
-/// Reads the body of a request up to its bound.
+/// Reads the body of a request up to its limit, with its reservation of the budget. A body that is in memory
+/// already keeps the reservation that it has, if any.
+///
+/// The error is the answer: 413 for a body over the limit, 503 if the budget has no room, 400 if the caller
+/// broke off.
 pub(crate) async fn read_body(
     settings: &Settings,
     body: Body,
@@ -82,7 +88,8 @@ pub(crate) async fn read_body(
     body.map(|body| (body, Some(held))).map_err(|incomplete| body_error_reply(incomplete, limit))
 }
 
-/// What is answered where a body could not be had whole.
+/// Returns the answer to a request whose body could not be read. An [`HttpFailure`] of the body says its own
+/// status.
 #[cold]
 fn body_error_reply(incomplete: BodyCollectError, limit: usize) -> Reply {
     let error = match incomplete {

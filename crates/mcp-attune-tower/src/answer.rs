@@ -1,4 +1,5 @@
-//! The answer of the service, as the caller gets it.
+//! Carries the answer of the service to the caller: passed on, adapted event by event, or held back and adapted
+//! whole.
 //!
 //! Rules: G2, G4, G5, G10.
 
@@ -20,7 +21,11 @@ use crate::response_adapter::ResponseAdapter;
 use crate::settings::Settings;
 use crate::stream::AdaptedEventBody;
 
-/// Carries an answer to its caller.
+/// Changes the head of an answer as the rules say, and carries its body in the way that they chose. Returns
+/// when the head is known, so that a stream flows on after it; a JSON answer that is held back is read first.
+///
+/// The error is an answer of our own with the language preference for it: the service's answer could not be
+/// read.
 pub(crate) async fn adapt_response<R>(
     response: Response<R>,
     asked: ResponseAdapter,
@@ -46,7 +51,8 @@ where
     }
 }
 
-/// Holds an answer back until it is whole, because its headers depend on it.
+/// Reads a JSON answer whole, within its limit and the budget, and adapts it. It is held back because its
+/// headers, such as `Content-Language`, depend on its content.
 async fn adapt_whole_answer<R>(
     mut parts: response::Parts,
     body: R,
@@ -85,7 +91,8 @@ where
     Ok(Response::from_parts(parts, with_trailers(body, trailers)))
 }
 
-/// What is said where an answer could not be had whole.
+/// Returns what the caller is told if an answer could not be read: 502 for one over its limit, 503 if the
+/// budget has no room, else what the service failed with.
 #[cold]
 fn answer_read_failure(incomplete: BodyCollectError, limit: usize) -> HttpFailure {
     match incomplete {

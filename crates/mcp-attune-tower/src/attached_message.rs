@@ -1,11 +1,14 @@
-//! A message as the layer read it, for a service inside that would have to read it again.
+//! The parsed message that the layer hands to the service inside, so that the service need not parse it again.
 
 use bytes::Bytes;
 use mcp_attune_wire::agree::Era;
 use mcp_attune_wire::message::{Message, OwnedMessage};
 
-/// A message that the layer read, in the extensions of the request that goes on, where
-/// [`Settings::attach_message`](crate::Settings::attach_message) asks for it. It is not there where what goes on is not what came.
+/// A parsed message with the body that it was parsed from, and its era.
+///
+/// The layer puts it into the extensions of the request that it forwards if
+/// [`Settings::attach_message`](crate::Settings::attach_message) asks for it and the body is forwarded
+/// unchanged. The gateway's programs behind pipes use it.
 #[derive(Clone, Debug)]
 pub struct AttachedMessage {
     message: OwnedMessage<Bytes>,
@@ -13,19 +16,21 @@ pub struct AttachedMessage {
 }
 
 impl AttachedMessage {
-    /// Keeps a message with the body that it was read from. Returns `None` where it was read from another.
+    /// Keeps a message together with its body. Returns `None` if the message was not parsed from these very
+    /// bytes.
     #[must_use]
     pub fn new(message: Message<'_>, body: &Bytes, era: Era) -> Option<Self> {
         OwnedMessage::new(message, body.clone()).map(|message| Self { message, era })
     }
 
-    /// The message, where it was read from this body.
+    /// Returns the message if it was parsed from `body`, and `None` for any other bytes: something between the
+    /// layer and the service may have replaced the body, and the message would then be about another one.
     #[must_use]
     pub fn message_of_body(&self, body: &Bytes) -> Option<Message<'_>> {
         self.message.was_read_from(body).then(|| self.message.message())?
     }
 
-    /// The era of the request.
+    /// Returns the era of MCP that the request is of.
     #[must_use]
     pub fn era(&self) -> Era {
         self.era

@@ -1,4 +1,4 @@
-//! Bodies: one type for all of them, and reading one up to a bound.
+//! One body type for requests and answers, and reading a body up to a bound.
 
 use std::any::Any;
 use std::fmt;
@@ -13,22 +13,27 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 use crate::held::{BudgetFull, BufferReservation};
 
-/// Whatever a body or a service fails with.
+/// Any error of a body or a service.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body of any origin. One that is all there needs no box, and one that was boxed is not boxed again.
+/// An HTTP body of any origin, with [`Bytes`] as its data.
+///
+/// A body that is complete in memory needs no allocation ([`full`]), and one that already is a `Body` is not
+/// boxed again ([`boxed`]). It may carry a reservation of the [`BufferBudget`](crate::BufferBudget), released
+/// when the body is dropped.
 pub struct Body(BodyRepr);
 
 enum BodyRepr {
-    /// None when it was taken.
+    /// All data in one frame. `None` when it is empty or was taken.
     Whole(Option<Bytes>),
-    /// The same, with what it has of a budget.
+    /// The same, with its reservation of the budget.
     Held(Option<Bytes>, BufferReservation),
+    /// Any other body.
     Any(UnsyncBoxBody<Bytes, BoxError>),
 }
 
 impl Body {
-    /// Whether all of it is there, so that nothing can go wrong with it.
+    /// Returns whether all of the body is in memory, so that reading it can neither wait nor fail.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         matches!(self.0, BodyRepr::Whole(_) | BodyRepr::Held(..))
@@ -36,11 +41,11 @@ impl Body {
 }
 
 impl Body {
-    /// All of it, with what it has of a budget, where it is all there.
+    /// Returns all data of a body that is complete in memory, with its reservation of the budget if it has one.
     ///
     /// # Errors
     ///
-    /// The body, where it is not.
+    /// The body itself, if it is not complete in memory.
     pub(crate) fn into_whole(self) -> Result<(Bytes, Option<BufferReservation>), Self> {
         match self.0 {
             BodyRepr::Whole(bytes) => Ok((bytes.unwrap_or_default(), None)),
@@ -89,23 +94,23 @@ impl http_body::Body for Body {
     }
 }
 
-/// A body that is all there.
+/// Makes a body of bytes that are all there.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     let bytes = bytes.into();
     Body(BodyRepr::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
 }
 
-/// A body that is all there, with what it has of a budget.
+/// Makes a body of bytes that are all there, and keeps their reservation of the budget until it is dropped.
 pub(crate) fn full_reserved(bytes: Bytes, held: BufferReservation) -> Body {
     if held.is_counted() && !bytes.is_empty() { Body(BodyRepr::Held(Some(bytes), held)) } else { full(bytes) }
 }
 
-/// A body with trailers behind it.
+/// Appends trailers to a body.
 pub(crate) fn with_trailers(body: Body, trailers: HeaderMap) -> Body {
     boxed(body.with_trailers(std::future::ready(Some(Ok(trailers)))))
 }
 
-/// Any body, boxed.
+/// Turns any body into a [`Body`]. One that already is a [`Body`] is returned as it is.
 pub fn boxed<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -121,17 +126,19 @@ where
     }
 }
 
-/// Why a body could not be had whole.
+/// Why a body could not be read to its end.
 #[derive(Debug)]
 pub(crate) enum BodyCollectError {
+    /// It has, or announces, more bytes than its limit.
     TooLarge,
-    /// There is no room for it beside what is held for others.
+    /// The shared budget has no room for it.
     Full(BudgetFull),
+    /// Whoever sends it failed or went away.
     Broken(BoxError),
 }
 
-/// Reads a body whole, up to a bound, and counts what is held of it. What announces itself as larger is not read at all.
-/// Trailers are dropped.
+/// Reads a body to its end, up to `limit` bytes, and counts what is held of it in `held`. A body that announces
+/// a larger size is refused before anything is read. Trailers are dropped.
 pub(crate) async fn collect<B>(
     body: B,
     limit: usize,
@@ -144,7 +151,7 @@ where
     collect_with_trailers(body, limit, held).await.map(|(bytes, _)| bytes)
 }
 
-/// The same, with the trailers where there are some.
+/// Reads a body as [`collect`] does, and returns its trailers if there are any.
 pub(crate) async fn collect_with_trailers<B>(
     body: B,
     limit: usize,
@@ -178,11 +185,13 @@ where
     Ok((whole.into_bytes(), trailers))
 }
 
-/// The pieces of a body, put together. A body in one piece, which most are, is not copied.
+/// The frames of a body, put together. A body that comes in one frame, as most do, is not copied.
 struct BodyCollector {
+    /// The first frame, as long as it is the only one.
     first: Option<Bytes>,
+    /// All frames in one buffer, once there are two.
     more: Vec<u8>,
-    /// No room is made for more than this.
+    /// Maximum size of the body, and so of the capacity that the buffer is given.
     limit: usize,
 }
 
@@ -207,8 +216,9 @@ impl BodyCollector {
     }
 }
 
-/// Appends, with room for as much again but never for more than the bound: a buffer that doubles on its own ends with
-/// twice the room that it may use, and both halves are there while it grows.
+/// Appends to a buffer, and lets its capacity double, but never beyond the limit. A buffer that grows on its
+/// own could end with twice the capacity that may be used, and holds both the old and the new allocation while
+/// it grows.
 fn append_bounded(held: &mut Vec<u8>, data: &[u8], limit: usize) {
     if held.capacity() - held.len() < data.len() {
         let room = held.len().min(limit.saturating_sub(held.len()));

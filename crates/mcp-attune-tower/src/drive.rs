@@ -1,4 +1,5 @@
-//! The driver of an exchange over HTTP: it gets what is needed, and carries what was decided.
+//! The driver of an exchange over HTTP: it supplies what the state machine needs, forwards what it decided, and
+//! carries the answer back.
 //!
 //! Rules: F1, G1, G2, G4, G5, G6, G8, L7, L13, L15, L17, L21.
 
@@ -33,10 +34,17 @@ use crate::request_outcome::RequestOutcome;
 use crate::response_adapter::ResponseAdapter;
 use crate::schemas::IdentityHash;
 
-/// An answer of our own, and what its caller prefers to read it in.
+/// An answer of our own, in English, and the language preference that it is to be worded for.
 type ReplyWithPreference = (Reply, AcceptLanguage);
 
 /// Answers a request.
+///
+/// In order: the head is admitted; the body is read; the exchange begins, and its needs are supplied; headers
+/// and body are changed as it decided; the service is called; its answer is adapted. What is known of the
+/// request meanwhile is noted in `account`. The bytes of the body stay reserved in the budget until the service
+/// has answered.
+///
+/// The error is an answer of our own, for a refusal or a failure.
 pub(crate) async fn drive<S: McpHttpService>(
     mut inner: S,
     mount: &Arc<LayerState>,
@@ -71,8 +79,8 @@ pub(crate) async fn drive<S: McpHttpService>(
     call_service(inner, mount, Request::from_parts(parts, full(changed.unwrap_or(body))), caller, asked).await
 }
 
-/// What an exchange decided, taken apart: changes of the headers, the body where it is another, and the message where the
-/// service inside wants it.
+/// Takes apart what an exchange decided: the changes of the headers, the body if it is not the one that came,
+/// and the parsed message if the service inside wants it.
 fn split_outgoing(
     outgoing: OutgoingRequest<'_>,
     mount: &LayerState,
@@ -87,7 +95,8 @@ fn split_outgoing(
     (outgoing.headers, changed, attached)
 }
 
-/// Asks the service, and carries its answer.
+/// Calls the service with the caller and the place for reported languages in the extensions, and adapts its
+/// answer.
 async fn call_service<S: McpHttpService>(
     mut inner: S,
     mount: &LayerState,
@@ -107,7 +116,11 @@ async fn call_service<S: McpHttpService>(
     adapt_response(response, asked, &mount.settings).await
 }
 
-/// Gets what only this host can get. The service is not shared: it may not be used from two threads.
+/// Supplies what only a host can get, until the exchange needs nothing more: what is known of the called tool,
+/// from the cache or by listing the tools, and locale files. Fails if the exchange refuses the request with
+/// what it learned.
+///
+/// The service may not be `Sync`, so it is borrowed mutably and never shared.
 async fn supply_needs<'a, S: McpHttpService>(
     mut exchange: Exchange<'a, HeaderMapLines<'a>>,
     inner: &mut S,
@@ -139,7 +152,7 @@ async fn supply_needs<'a, S: McpHttpService>(
     Ok(exchange)
 }
 
-/// Logs and notes what is known of a request that goes on.
+/// Logs and notes what is known of a request that is forwarded.
 fn record_facts<'a>(
     exchange: &Exchange<'a, HeaderMapLines<'a>>,
     mount: &LayerState,
@@ -153,12 +166,12 @@ fn record_facts<'a>(
     }
 }
 
-/// The tool that is called, where a listing has named it.
+/// Returns the called tool if a listing has named it, and `None` for names that only callers use.
 fn listed_tool(called: Option<&str>, mount: &LayerState) -> Option<Arc<str>> {
     called.and_then(|tool| mount.schemas.inspector().names.find(tool))
 }
 
-/// Logs a request that is refused.
+/// Logs and notes a request that the exchange answers itself, and returns the answer.
 #[cold]
 fn record_rejection(
     rejected: Box<Rejection>,
@@ -175,7 +188,10 @@ fn record_rejection(
     (reply, preference)
 }
 
-/// What is no POST. Boxed as a whole, so that calls carry neither its room nor its code.
+/// Forwards a request that is not a POST, such as a GET that opens or resumes a stream of a legacy session.
+/// Sealed ids are opened, and a resumed stream is adapted in the language that it began in.
+///
+/// It is boxed as a whole, so that the futures of calls carry neither its size nor its code.
 #[cold]
 fn resume<'a, S: McpHttpService>(
     inner: S,

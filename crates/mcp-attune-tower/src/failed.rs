@@ -1,18 +1,22 @@
-//! Failures that are not the caller's.
+//! Failures of the service behind the layer, or of a body, with the HTTP status that they stand for.
 
 use std::fmt;
 
 use crate::body::BoxError;
 
-/// A service's failure that says which HTTP status it stands for. A service may fail with anything; what is not this
-/// is a 502.
+/// An error of a service, or of the body of a request, that says which HTTP status the caller gets for it.
+///
+/// A service may fail with any error type. If the error is an `HttpFailure`, the caller gets its status and
+/// message as a JSON-RPC error; any other error is logged and answered with 502 and a general message, because
+/// its words may not be meant for callers.
 ///
 /// Rules: G5.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HttpFailure {
-    /// 502, 503 or 504.
+    /// The HTTP status: as a rule 502, 503 or 504, but also one of 4xx if the caller is at fault or over a
+    /// limit.
     pub status: u16,
-    /// What failed, in words that a caller may read.
+    /// What failed, in a sentence that callers may read. It must not contain secrets.
     pub what: String,
 }
 
@@ -25,7 +29,8 @@ impl fmt::Display for HttpFailure {
 impl std::error::Error for HttpFailure {}
 
 impl HttpFailure {
-    /// What a service failed with, if it is one of these; the words of other errors stay in the log.
+    /// Logs the error of a service and returns what its caller is told: the error itself if it is an
+    /// `HttpFailure`, else 502.
     #[cold]
     pub(crate) fn from_service_error(error: &BoxError) -> Self {
         tracing::warn!(%error, "the server behind failed");

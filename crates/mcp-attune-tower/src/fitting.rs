@@ -1,5 +1,5 @@
-//! Whether bindings and templates fit the tools of a server, told in the log: once for a listing, and again for templates that
-//! change.
+//! Checks once whether bindings and templates fit the tools that a server lists, and again when templates
+//! change. What does not fit is logged.
 //!
 //! Rules: C9, F6.
 
@@ -11,29 +11,34 @@ use mcp_attune::shaping::Shaper;
 
 use crate::listing_inspector::ListingInspector;
 
-/// How many bytes of a listing are kept to hold templates against that change later.
+/// Maximum size of a listing, in bytes, that is kept to check changed templates against. Larger ones are
+/// checked once.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
-/// What was held against a listing.
+/// The state of the check for one mount.
 #[derive(Debug, Default)]
 pub(crate) struct ListingFitCheck {
+    /// Whether a listing was checked already; only the first one is.
     held: AtomicBool,
-    /// The listing, where there are templates that can change.
+    /// That listing, if there are templates of tools that can change.
     kept: Mutex<Option<CheckedListing>>,
 }
 
+/// The listing that was checked, with what it was checked against.
 #[derive(Debug)]
 struct CheckedListing {
     pages: Vec<Box<[u8]>>,
-    /// Whether these are all pages.
+    /// Whether these are all pages of the listing.
     whole: bool,
+    /// The templates that were checked last. Changed templates are another object.
     content: Arc<dyn Shaper>,
-    /// What was told of the templates.
+    /// The findings that were logged last, so that only new ones are logged after a change.
     told: Vec<String>,
 }
 
 impl ListingFitCheck {
-    /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages.
+    /// Checks bindings and templates against the first listing that comes, and ignores all later ones. `whole`
+    /// says that these are all of its pages.
     pub(crate) fn check_first_listing<'a>(
         &self,
         interest: &ListingInspector,
@@ -57,7 +62,8 @@ impl ListingFitCheck {
         }
     }
 
-    /// Holds templates that have changed since against the same listing, and tells what is new.
+    /// Checks templates that have changed since against the kept listing, and logs the findings that are new.
+    /// Does nothing if no listing was kept or no template changed.
     pub(crate) fn recheck_kept_listing(&self, interest: &ListingInspector) {
         let Some(supply) = &interest.content else { return };
         let content = supply.current_shaper();

@@ -1,9 +1,12 @@
-//! One budget of bytes for everything that is held back: bodies of requests, answers and events that are read whole.
+//! One budget of bytes for all bodies that are held in memory: requests, answers and events that are read
+//! whole.
 //!
-//! Each of them has a bound of its own ([`Limits`](crate::Limits)); this bounds all of them together, so that many callers
-//! with large answers do not use up the memory. What finds no room is answered with 503.
+//! Each of them has a bound of its own ([`BodySizeLimits`](crate::BodySizeLimits)). The budget bounds all of
+//! them together, so that many callers with large answers do not use up the memory. A body that finds no room
+//! is answered with 503.
 //!
-//! What is small is not counted: most calls hold less, and the number of calls bounds it.
+//! Bodies of at most 16 KiB are not counted: most calls hold less, and the number of concurrent calls bounds
+//! those.
 //!
 //! Rules: G4.
 
@@ -11,10 +14,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What is not counted of each body.
+/// The largest body, in bytes, that is not counted. A body that grows beyond it is counted from its first byte.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
 
-/// How many bytes may be held back at a time. A clone is the same budget.
+/// A budget of bytes that may be held in memory at a time. Clones share the budget, so that several layers can.
+///
+/// Reserving never waits: it succeeds or fails at once.
 ///
 /// ```
 /// use mcp_attune_tower::BufferBudget;
@@ -25,30 +30,35 @@ const UNCOUNTED_BYTES: usize = 16 * 1024;
 #[derive(Clone, Debug)]
 pub struct BufferBudget(Arc<BudgetCounters>);
 
+/// The shared counters of a budget.
 #[derive(Debug)]
 struct BudgetCounters {
+    /// Maximum of `used`; it can be lowered below it.
     limit: AtomicUsize,
+    /// Sum of the counted bytes of all reservations.
     used: AtomicUsize,
 }
 
 impl BufferBudget {
-    /// A budget of so many bytes.
+    /// Makes a budget of `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self(Arc::new(BudgetCounters { limit: AtomicUsize::new(limit), used: AtomicUsize::new(0) }))
     }
 
-    /// Changes the limit. What is held already stays.
+    /// Changes the limit, for all clones. Existing reservations stay, even if they exceed it; they just cannot
+    /// grow until enough was released.
     pub fn set_limit(&self, limit: usize) {
         self.0.limit.store(limit, Relaxed);
     }
 
-    /// How many bytes are counted now.
+    /// Returns how many bytes are reserved now. Bodies of at most 16 KiB are not among them.
     #[must_use]
     pub fn used(&self) -> usize {
         self.0.used.load(Relaxed)
     }
 
+    /// Begins an empty reservation for one body.
     pub(crate) fn start_reservation(&self) -> BufferReservation {
         BufferReservation { budget: self.clone(), bytes: 0, counted: 0 }
     }
@@ -61,15 +71,18 @@ impl Default for BufferBudget {
     }
 }
 
-/// What one body has of the budget, until it is dropped.
+/// The part of the budget that one body has reserved. Dropping it releases the bytes, so it lives as long as
+/// the body does.
 #[derive(Debug)]
 pub(crate) struct BufferReservation {
     budget: BufferBudget,
+    /// How many bytes the body holds.
     bytes: usize,
+    /// How many of them count: all, or none if there are at most `UNCOUNTED_BYTES`.
     counted: usize,
 }
 
-/// The budget is used up.
+/// The budget has no room. The caller gets 503 with this message, which names the setting `held`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BudgetFull;
 
@@ -82,12 +95,13 @@ impl fmt::Display for BudgetFull {
 impl std::error::Error for BudgetFull {}
 
 impl BufferReservation {
-    /// Holds so many bytes more.
+    /// Reserves `more` bytes in addition. On failure the reservation stays as it was.
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), BudgetFull> {
         self.resize(self.bytes.saturating_add(more))
     }
 
-    /// Holds so many bytes.
+    /// Changes the reservation to `bytes` bytes in total. Shrinking always succeeds; on failure the reservation
+    /// stays as it was.
     pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), BudgetFull> {
         let wanted = if bytes <= UNCOUNTED_BYTES { 0 } else { bytes };
         if wanted > self.counted {
@@ -103,7 +117,8 @@ impl BufferReservation {
         Ok(())
     }
 
-    /// Whether anything is counted.
+    /// Returns whether the reservation takes anything of the budget, so that it is worth carrying along with a
+    /// body.
     pub(crate) fn is_counted(&self) -> bool {
         self.counted > 0
     }

@@ -1,4 +1,4 @@
-//! The service inside, as the drivers use it.
+//! The service inside the layer, as the drivers use it.
 
 use std::future::{Future, poll_fn};
 
@@ -9,15 +9,17 @@ use tower_service::Service;
 use crate::body::{Body, BoxError};
 use crate::failed::HttpFailure;
 
-/// A service that speaks MCP over HTTP: whatever `tower` calls one, with a body of bytes.
+/// A service that speaks MCP over HTTP. It is implemented for every `tower` service that can be cloned and
+/// whose requests have a [`Body`], whatever its response body and its error are; it need not be `Sync`.
 pub trait McpHttpService: Clone + Send + 'static {
-    /// The body of its answers.
+    /// The body of its responses.
     type Answer: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static;
 
-    /// Waits until it can be called. Apart from the call, so that what waits does not hold the request twice.
+    /// Waits until the service can be called. It is separate from the call so that the future of a request that
+    /// waits does not hold the request twice.
     fn ready(&mut self) -> impl Future<Output = Result<(), HttpFailure>> + Send;
 
-    /// Calls it.
+    /// Calls the service, which must be ready. Errors are logged and become an [`HttpFailure`].
     fn ask(
         &mut self,
         request: Request<Body>,

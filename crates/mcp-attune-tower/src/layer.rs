@@ -1,14 +1,15 @@
 //! The layer: one request in, one answer out, in the order of the rules.
 //!
-//! 0. A host or an origin that is not let in is refused, and so are headers that would not all reach the service as they are
-//!    checked.
-//! 1. What is no POST is relayed: GET streams, DELETE, whatever else. A stream that is resumed goes on in the language
-//!    that it began in.
+//! 0. A host or an origin that is not allowed is refused, and so are headers that would not all reach the service as
+//!    they are checked.
+//! 1. What is not a POST is relayed: GET streams, DELETE, whatever else. A stream that is resumed goes on in the
+//!    language that it began in.
 //! 2. The body is read up to its bound and parsed once; it is forwarded as it came, but for what the plan takes out.
 //! 3. Headers and body must agree; a refusal never reaches the service.
-//! 4. The caller goes into the request's extensions, where somebody can see it there, and the mirrored headers are written
-//!    anew.
-//! 5. The server sees its own ids of sessions, events and tasks; the caller sees sealed ones where they carry something.
+//! 4. The caller goes into the request's extensions, where somebody can see it there, and the mirrored headers are
+//!    written anew.
+//! 5. The server sees its own ids of sessions, events and tasks; the caller sees sealed ones where they carry
+//!    something.
 //! 6. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
 //!    stream are adapted one by one and never wait for each other.
 //!
@@ -38,7 +39,10 @@ use crate::request_outcome::RequestOutcome;
 use crate::schemas::ToolSchemaCache;
 use crate::settings::Settings;
 
-/// Puts the rules of Attune around a service that speaks MCP over HTTP.
+/// A tower layer that puts the rules of Attune around a service that speaks MCP over HTTP.
+///
+/// One layer is one mount: its clones, and all services that it makes, share caches, settings and what was
+/// learned of the server. Do not use one layer around two different servers.
 #[derive(Clone, Debug)]
 pub struct AttuneLayer {
     mount: Arc<LayerState>,
@@ -51,7 +55,8 @@ impl Default for AttuneLayer {
 }
 
 impl AttuneLayer {
-    /// A layer with these settings.
+    /// Makes a layer with these settings. If the crate has the data of locales (feature `format`) and the offer
+    /// has no formatters, they are added.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let settings = settings.with_formatters();
@@ -62,8 +67,11 @@ impl AttuneLayer {
         Self { mount: Arc::new(LayerState::new(settings, schemas)) }
     }
 
-    /// Holds bindings and templates against all pages of what the server lists, and logs what does not fit. Whoever does not
-    /// ask the server by themselves need not call this: the first listing that passes by serves as well.
+    /// Checks bindings and templates against all pages of what the server lists, given as the bodies of its
+    /// answers, and logs what does not fit. It also learns the names of the tools.
+    ///
+    /// Only a host that asks the server by itself when it starts, as the gateway does, needs to call this:
+    /// otherwise the first listing that passes by serves as well.
     ///
     /// Rules: C9, F6.
     pub fn check_listing(&self, pages: &[Bytes]) {
@@ -73,24 +81,27 @@ impl AttuneLayer {
         }
     }
 
-    /// Holds templates that have changed since against the same listing, and logs what does not fit any more. Whoever follows
-    /// templates calls this after looking at their files; where nothing changed it does nothing.
+    /// Checks templates that have changed since against the same listing, and logs what does not fit any more.
+    /// Whoever watches the files of templates calls this after reading them again; if nothing changed, it does
+    /// nothing.
     ///
     /// Rules: F6.
     pub fn recheck_templates(&self) {
         self.mount.schemas.recheck_changed_templates();
     }
 
-    /// Learns what the server says of itself in answer to `initialize` or `server/discover`: where it negotiates content, its
-    /// answers are not shaped. Whoever does not ask need not call this either.
+    /// Learns what the server says of itself in an answer to `initialize` or `server/discover`: if it
+    /// negotiates content itself, its answers are not shaped. As with [`check_listing`](Self::check_listing),
+    /// only a host that asks by itself needs this.
     ///
     /// Rules: F14.
     pub fn learn_introduction(&self, answer: &[u8]) {
         self.mount.learn_from_introduction(answer);
     }
 
-    /// Whether bindings or templates must be checked against what the server lists ([`check_listing`](Self::check_listing)) and says of
-    /// itself ([`learn_introduction`](Self::learn_introduction)).
+    /// Returns whether it is worth asking the server when a host starts: because bindings or templates can be
+    /// checked against what it lists ([`check_listing`](Self::check_listing)), or because answers are shaped
+    /// and the server may say that it does so itself ([`learn_introduction`](Self::learn_introduction)).
     #[must_use]
     pub fn needs_probe(&self) -> bool {
         self.mount.schemas.inspector().needs_fit_check() || self.mount.settings.offer.content.is_some()
@@ -98,12 +109,16 @@ impl AttuneLayer {
 }
 
 impl AttuneLayer {
-    /// Reads the body of a request whole, as the service would do first. A gateway that bounds the calls under way reads it
-    /// before it counts the call: one whose body has not come yet holds up nobody.
+    /// Reads the body of a request into memory, as the service would do first, and returns the request with
+    /// that body.
+    ///
+    /// A gateway that bounds the number of concurrent calls does this before it takes a permit, so that callers
+    /// whose body has not come yet hold up nobody. The service then does not read the body again.
     ///
     /// # Errors
     ///
-    /// The answer, where the body is too large, breaks off, or finds no room; and what became of the request.
+    /// The answer and the outcome of the request, if the body is too large, breaks off, or finds no room in the
+    /// budget.
     pub async fn read_request_body(
         &self,
         request: Request<Body>,
@@ -123,7 +138,9 @@ impl AttuneLayer {
         }
     }
 
-    /// A hash of what tells the caller of a request apart; None where nothing does. It means nothing outside this process.
+    /// Returns a hash of what tells the caller of a request apart from others: credentials, cookies, and what
+    /// [`SchemaCacheSettings`](crate::SchemaCacheSettings) names. `None` if the request states nothing of that.
+    /// The value is keyed for this layer and means nothing outside of this process.
     #[must_use]
     pub fn caller_hash(&self, headers: &HeaderMap, uri: &http::Uri) -> Option<u64> {
         self.mount.schemas.identity_number(headers, uri)
@@ -139,6 +156,8 @@ impl<S> Layer<S> for AttuneLayer {
 }
 
 /// A service with the rules of Attune around it. It never fails: what goes wrong is an answer.
+///
+/// Cloning it clones the inner service, as each call does.
 #[derive(Clone, Debug)]
 pub struct AttuneService<S> {
     inner: S,
@@ -154,7 +173,8 @@ where
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
-    /// Always: the service inside is asked when its turn comes, so that a refusal needs none of its room.
+    /// Always ready. The inner service is asked for readiness when its turn comes, so that a refusal does not
+    /// wait for it.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
@@ -170,8 +190,8 @@ where
 }
 
 impl<S: McpHttpService> AttuneService<S> {
-    /// Answers a request: what the service does, without a box, and with the account beside the answer instead of in its
-    /// extensions.
+    /// Answers a request, as the `tower` service does, but without boxing the future, and with the outcome
+    /// beside the answer instead of in its extensions.
     pub fn answer<B>(
         self,
         request: Request<B>,

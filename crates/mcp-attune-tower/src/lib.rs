@@ -1,16 +1,23 @@
-//! The rules of Attune as a tower layer, around any service that speaks MCP over HTTP.
+//! The rules of Attune as a tower layer ([`AttuneLayer`]) around any service that speaks MCP over HTTP, and as a
+//! relay between two pipes ([`relay`]). Both drive the state machine [`mcp_attune::exchange`]: they do its I/O and
+//! decide nothing themselves.
 //!
-//! 0. A request that names a host or an origin of somewhere else is refused with 403: [`Settings::guard`] lets this machine in,
-//!    and what is listed there. A server with a public name has to list it.
+//! 0. A request that names a host or an origin of somewhere else is refused with 403: [`Settings::guard`] lets this
+//!    machine in, and what is listed there. A server with a public name has to list it.
 //! 1. A POST is read once, up to its bound, and must agree with its headers; a refusal never reaches the service.
-//! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions, unless [`Settings::introduce`] is off.
+//! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions, unless [`Settings::introduce`] is
+//!    off.
 //! 3. Answers are adapted message by message, JSON and events alike, and say their language where one is claimed.
-//! 4. What is no POST passes as it came.
+//! 4. Requests of other methods are forwarded. Only a stream that is opened or resumed with GET is looked at.
 //! 5. With [`Settings::seal`], the ids of legacy sessions and events carry what any replica needs to serve them.
+//! 6. Locale files and templates are used as their owner has them in memory: no request looks whether they changed
+//!    on a disk.
 //!
-//! 6. Locale files and templates are used as their owner has them in memory: no request looks whether they changed on a disk.
+//! The layer waits for listings on tokio's clock and spawns tasks, so it runs inside a tokio runtime.
 //!
-//! The layer waits (for schemas) on tokio's clock, so it runs inside a tokio runtime.
+//! The service that the layer makes never fails: what goes wrong is an HTTP answer with a JSON-RPC error. Every body
+//! that is held in memory has a limit ([`BodySizeLimits`]), and all of them together can have one ([`BufferBudget`]).
+//! What became of a request is told beside the answer, as a [`RequestOutcome`].
 //!
 //! Around a plain axum handler, which learns who is calling:
 //!
@@ -54,7 +61,8 @@
 //! # }
 //! ```
 //!
-//! With locale files and templates on a disk, which a [`Watcher`](https://docs.rs/mcp-attune-files) of `mcp-attune-files` follows:
+//! With locale files and templates on a disk, which a `FileWatcher` of
+//! [`mcp-attune-files`](https://docs.rs/mcp-attune-files) follows:
 //!
 //! ```
 //! use std::sync::Arc;

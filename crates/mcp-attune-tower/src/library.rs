@@ -1,4 +1,4 @@
-//! Locale files for one request, without keeping a thread from other requests while they are loaded.
+//! Loads the locale files for one request without blocking the thread that serves it.
 //!
 //! Rules: L7, L8, L13.
 
@@ -9,7 +9,8 @@ use mcp_attune::language::Tag;
 use mcp_attune::plan::Offer;
 use tokio::task::spawn_blocking;
 
-/// The locale files of a language.
+/// Returns the compiled locale files of a language and its relatives. Those in memory are returned at once;
+/// others are loaded on a blocking thread. Empty if the offer has no locale files, or if loading panics.
 #[cold]
 pub(crate) fn load_locales<'a>(
     offer: &'a Offer,

@@ -1,11 +1,12 @@
-//! The headers of the `http` crate, as the rules look at them and change them.
+//! The bridge between header maps of the `http` crate and the rules, which see headers as lines and return
+//! changes to them.
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use mcp_attune::exchange::{HeaderChange, HeaderLines};
 use mcp_attune_wire::header::PARAM_PREFIX;
 use mcp_attune_wire::reply::{is_stale_after_edit, trailer_after_edit};
 
-/// The lines of a message.
+/// A header map as the rules look at it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeaderMapLines<'h>(pub(crate) &'h HeaderMap);
 
@@ -19,7 +20,8 @@ impl<'h> HeaderLines<'h> for HeaderMapLines<'h> {
     }
 }
 
-/// Makes changes, in their order. What no header can hold is left out.
+/// Applies changes that the rules decided on, in their order. A change whose name or value no HTTP header can
+/// hold is skipped.
 pub(crate) fn apply_header_changes(headers: &mut HeaderMap, changes: Vec<HeaderChange>) {
     for change in changes {
         match change {
@@ -54,7 +56,8 @@ fn remove_params(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what described the bytes that came: digests and validators, and their announcements.
+/// Removes the headers that described the bytes of a body that was changed: digests and validators such as
+/// `ETag`, and their announcements in `Trailer`. It is used for headers and for trailers.
 ///
 /// Rules: L17.
 pub(crate) fn remove_stale_headers(headers: &mut HeaderMap) {

@@ -1,4 +1,4 @@
-//! The tools of a server, listed in the name of a caller, page by page.
+//! Lists the tools of a server in the name of a caller, page by page, for the cache of listings.
 //!
 //! Rules: H5, H10, H11.
 
@@ -18,11 +18,14 @@ use crate::schemas::ListToolsOutcome;
 use crate::settings::BodySizeLimits;
 use crate::sse::{SsePiece, SseSplitter, event_data};
 
-/// Lists the tools. It owns what it needs, because it may outlive the call that wants the listing.
+/// One listing of a server's tools. It owns everything that it needs, because it runs in a task of its own and
+/// may outlive the call that wants the listing.
 pub(crate) struct ToolLister<S> {
     inner: S,
-    /// Every page is asked for with these.
+    /// The head of every request for a page: that of the caller's request, with its credentials, and the
+    /// headers of `tools/list`.
     head: request::Parts,
+    /// Makes the body of the request for each page.
     envelope: ToolListRequest,
     limits: BodySizeLimits,
     held: BufferBudget,
@@ -30,6 +33,7 @@ pub(crate) struct ToolLister<S> {
 }
 
 impl<S: McpHttpService> ToolLister<S> {
+    /// Prepares a listing in the name of whoever sent the request with the head `parts`.
     pub(crate) fn new(
         inner: S,
         mount: &LayerState,
@@ -43,6 +47,7 @@ impl<S: McpHttpService> ToolLister<S> {
         Self { inner, head, envelope, limits, held, interest }
     }
 
+    /// Asks for all pages, within the bounds on their number, their items and their bytes together.
     pub(crate) async fn list(mut self) -> ListToolsOutcome {
         let mut listing = ToolIndex::default();
         let mut pages = Pages::new(TOOLS_LIST).with_limits(MAX_PAGES, MAX_ITEMS, self.limits.answer);
@@ -63,8 +68,11 @@ impl<S: McpHttpService> ToolLister<S> {
         }
     }
 
-    /// Asks for one page, or says what else came of it.
-    /// The service may not be shared between threads, so neither is this.
+    /// Asks for the page that `pages` is at, and says whether there is another. The error is the outcome of the
+    /// whole listing: `Failed` for 5xx, 429 and broken connections, which may pass, and `Never` for everything
+    /// else.
+    ///
+    /// The service may not be `Sync`, so it is cloned and not borrowed across an await.
     async fn fetch_listing_page(
         &mut self,
         pages: &mut Pages,
@@ -101,6 +109,7 @@ impl<S: McpHttpService> ToolLister<S> {
         })
     }
 
+    /// Reads a page from a stream of events: the first event that is one.
     fn read_sse_page(
         &self,
         body: &[u8],

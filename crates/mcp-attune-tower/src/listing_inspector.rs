@@ -1,4 +1,5 @@
-//! What of a listing is of interest, and whether the configuration fits it.
+//! Reads pages of `tools/list`: what the layer needs of them, and whether the operator's bindings and templates
+//! fit them.
 //!
 //! Rules: C9, F6, F13.
 
@@ -12,25 +13,27 @@ use mcp_attune_wire::message::Message;
 
 use crate::tool_names::ListedToolNames;
 
-/// What of a listing is of interest.
+/// What the layer reads listings for. Clones share the learned names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListingInspector {
-    /// What callers are shown is made with these.
+    /// The arguments that contexts fill. Callers are shown schemas without them, so the headers that callers
+    /// must send differ from those that the server declares.
     pub(crate) bindings: Arc<Bindings>,
-    /// How answers are shaped, for which the schemas of results are.
+    /// How answers are shaped. If they are not (`None`), the `outputSchema` of tools is not read.
     pub(crate) content: Option<Arc<dyn ShaperSource>>,
-    /// Learns the names of all tools.
+    /// Learns the names of all tools that are seen.
     pub(crate) names: Arc<ListedToolNames>,
 }
 
 impl ListingInspector {
-    /// Reads a page of a listing; `None` where a message is none.
+    /// Reads a page of a listing that passes by. Returns `None` if the message is not the answer to a
+    /// `tools/list`.
     pub(crate) fn read_listing_page(&self, message: &Message<'_>) -> Option<ToolListingPage> {
         ToolListingPage::read(message, self.page_interest(), |name| self.names.learn(name))
             .inspect(log_page_notices)
     }
 
-    /// Reads the answer to a `tools/list` of our own, and says what to do next.
+    /// Reads the answer to a `tools/list` of our own, and says whether to ask for another page.
     pub(crate) fn next_page(
         &self,
         answer: &[u8],
@@ -44,8 +47,9 @@ impl ListingInspector {
         listing::ListingReadOptions { bindings: &self.bindings, outputs: self.content.is_some() }
     }
 
-    /// Tells what in the configuration does not fit a listing, and returns what of it is about templates. `whole`: these are
-    /// all of its pages.
+    /// Logs which bindings and templates do not fit these pages of a listing, and returns the findings about
+    /// templates. `whole` says that these are all pages: only then is a tool that is not there known to be
+    /// missing.
     pub(crate) fn check_configuration(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
         for finding in self.bindings.check(pages, whole) {
             tracing::warn!("a binding does not fit the server: {finding}");
@@ -58,12 +62,12 @@ impl ListingInspector {
         of_templates
     }
 
-    /// Learns the names of the tools on a page.
+    /// Learns the names of the tools on a page, and nothing else.
     pub(crate) fn learn_names(&self, page: &[u8]) {
         listing::for_each_tool_name(page, |name| self.names.learn(name));
     }
 
-    /// Whether there is anything that may not fit.
+    /// Returns whether there are bindings, or templates of tools, that may not fit a listing.
     pub(crate) fn needs_fit_check(&self) -> bool {
         let content = self.content.as_ref();
         !self.bindings.is_empty() || content.is_some_and(|supply| supply.current_shaper().has_tools())

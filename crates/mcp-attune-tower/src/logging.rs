@@ -1,5 +1,5 @@
-//! What is logged of a caller: what of theirs counts as absent, and the names of what they told; no value. And of an
-//! answer: what is left out of it.
+//! What is logged of a request and its answer: names of fields, reasons and counts. The only values of a caller
+//! among them are the negotiated language and feature tags, at debug level.
 //!
 //! Rules: C3, C4, C8, F3, F5, F17, L2.
 
@@ -13,7 +13,8 @@ use tracing::Level;
 
 use crate::request_outcome::RequestOutcome;
 
-/// Logs it: what is ignored of a context as a warning, the rest at the level of debugging.
+/// Logs what could not be used of a caller's language preference and context. Ignored parts of the context are
+/// warnings; all else is logged at debug level.
 pub fn log_caller(caller: &Caller) {
     for warning in caller.warnings() {
         tracing::warn!(%warning, "a part of the caller's context is ignored");
@@ -33,7 +34,8 @@ pub fn log_caller(caller: &Caller) {
     }
 }
 
-/// Logs what is known of a request that goes on.
+/// Logs what is known of a request that is forwarded: what would have been refused (in report mode), notices,
+/// the caller, and the negotiated language.
 pub(crate) fn log_exchange(facts: &RequestFacts, caller: Option<&Caller>, offer: &Offer) {
     if let Some(reported) = &facts.reported {
         log_refusal(reported, false);
@@ -45,7 +47,7 @@ pub(crate) fn log_exchange(facts: &RequestFacts, caller: Option<&Caller>, offer:
     }
 }
 
-/// Logs the language that was chosen, and of which.
+/// Logs the negotiated language at debug level, with the reason and the languages that it was chosen from.
 fn log_chosen_language(language: Option<&(Tag, Why)>, caller: &Caller, offer: &Offer) {
     if let Some((language, why)) = language {
         // Collected only where somebody listens.
@@ -55,21 +57,23 @@ fn log_chosen_language(language: Option<&(Tag, Why)>, caller: &Caller, offer: &O
     }
 }
 
-/// Logs what else is to be known of an exchange.
+/// Logs notices of an exchange as warnings.
 pub(crate) fn log_notices<'n>(notices: impl IntoIterator<Item = &'n ExchangeNotice>) {
     for notice in notices {
         tracing::warn!("{notice}");
     }
 }
 
-/// Logs a request that is refused, or would be.
+/// Logs as a warning that a request is refused, or that it would be if the layer did not only report
+/// (`enforced` is `false`). The line has the JSON-RPC error code and the names and rules of the headers at
+/// fault, but no value of them.
 #[cold]
 pub(crate) fn log_refusal(reply: &Reply, enforced: bool) {
     let what = if enforced { "refused" } else { "would be refused" };
     tracing::warn!(code = reply.code, faults = reply.faults, enforced, "{what}");
 }
 
-/// Logs what a caller's tags ask for, and which of them change nothing.
+/// Logs at debug level what a caller's feature tags ask for, and which of them are ignored and why.
 pub fn log_features(caller: &Caller) {
     if caller.features().is_empty() || !tracing::enabled!(Level::DEBUG) {
         return;
@@ -80,7 +84,9 @@ pub fn log_features(caller: &Caller) {
     tracing::debug!(?format, ?verbosity, ?ignored, "what the caller's tags ask for");
 }
 
-/// Logs and counts what shaping left out of an answer, and which templates failed.
+/// Logs what was done to one message of an answer, and adds it to the outcome of the request: what shaping left
+/// out, which templates failed, whether the tool's `outputSchema` cannot be used, and the language that the
+/// message reports.
 pub fn record_adapted(adapted: &AdaptedMessage<'_>, account: &RequestOutcome) {
     for fault in &adapted.faults {
         tracing::warn!(

@@ -1,9 +1,11 @@
-//! Work that takes long, done where no other caller waits for it.
+//! Long computations, done on threads where no other caller waits for them.
 //!
-//! 1. The threads that serve connections serve many callers each, so what takes long runs on threads that may block.
-//! 2. No more of it runs at a time than there are cores. What waits for its turn costs nothing but what it holds.
-//! 3. It belongs to its caller: what waits is not begun once the caller is gone. What runs cannot be stopped, which is why the
-//!    rules bound how long it takes.
+//! 1. The threads that serve connections serve many callers each, so what takes long runs on tokio's blocking
+//!    threads.
+//! 2. No more of it runs at a time than there are cores. What waits for its turn costs only the memory that it
+//!    holds.
+//! 3. It belongs to its caller: what waits is not begun once the caller is gone. What runs cannot be stopped,
+//!    which is why the rules bound how long it takes.
 //!
 //! Rules: G4.
 
@@ -18,10 +20,14 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+/// The pool of this process: as many permits as there are cores, for all mounts together.
 static LONG_WORK: LazyLock<LongWorkPool> =
     LazyLock::new(|| LongWorkPool::new(available_parallelism().map_or(1, usize::from)));
 
-/// Does long work for a caller, who waits for it.
+/// Runs a long computation in the pool of this process and returns its result.
+///
+/// Dropping the future before the computation has begun cancels it; afterwards it runs to its end and its
+/// result is dropped. A panic of the computation continues in whoever awaits the future.
 #[cold]
 pub(crate) fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -29,9 +35,10 @@ pub(crate) fn run<T: Send + 'static>(
     LONG_WORK.run(work)
 }
 
-/// Runs long work, a bounded number of pieces at a time.
+/// Runs computations on blocking threads, a bounded number of them at a time.
 #[derive(Clone, Debug)]
 struct LongWorkPool {
+    /// One permit for each computation that may run. Waiters are served in their order.
     permits: Arc<Semaphore>,
 }
 
@@ -40,6 +47,8 @@ impl LongWorkPool {
         Self { permits: Arc::new(Semaphore::new(at_a_time)) }
     }
 
+    /// Waits for a permit and runs the computation on a blocking thread; without a tokio runtime, on this
+    /// thread. The permit is released when the computation ends, even if nobody waits for it any more.
     fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -59,7 +68,7 @@ impl LongWorkPool {
     }
 }
 
-/// Work that was handed to a thread. If nobody waits any more before a thread takes it up, it is not done.
+/// A computation that was handed to a blocking thread. Dropped before a thread takes it up, it is not run.
 struct AbortOnDropTask<T>(JoinHandle<T>);
 
 impl<T> Future for AbortOnDropTask<T> {

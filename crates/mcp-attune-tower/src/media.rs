@@ -1,10 +1,11 @@
-//! What kind of body a message of HTTP has.
+//! The media types of bodies that the rules tell apart.
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
 pub use mcp_attune::exchange::BodyMediaType;
 
-/// What `Content-Type` says, as far as the rules care.
+/// Classifies the `Content-Type` of a message of HTTP as far as the rules care: JSON, server-sent events, or
+/// anything else. Parameters and case do not matter. Without the header it is [`BodyMediaType::Other`].
 ///
 /// ```
 /// use mcp_attune_tower::{BodyMediaType, media};

@@ -1,9 +1,9 @@
-//! Listings that were adapted before, kept so that the same one costs a hash, a comparison and a copy.
+//! A memo of adapted listings, so that adapting the same listing again costs a hash, a comparison and a copy.
 //!
-//! 1. What is kept is found by everything that it depends on: the plan's own key, and the answer's bytes without its id.
-//!    Whoever gets it would have got the same bytes without it.
-//! 2. All of it together has a bound in bytes; what was not used for longest goes first.
-//! 3. With a listing of tools is kept what was learned from it, so that it is not read again for that either.
+//! 1. An entry is found by everything that it depends on: the plan's own key, and the answer's bytes without
+//!    its id. Whoever gets it would have got the same bytes without it.
+//! 2. All entries together have a bound in bytes; the least recently used goes first.
+//! 3. With a listing of tools is kept what was learned from it, so that it is not parsed again for that either.
 //!
 //! Rules: G3, G4, H10.
 
@@ -16,59 +16,64 @@ use foldhash::fast::RandomState;
 use mcp_attune::exchange::listing::ToolIndex;
 use mcp_attune::exchange::{AnswerAdapter, AnswerWithoutId, ListingKey, MemoizedListing, MessageRewrite};
 
-/// How many bytes are kept for one mount.
+/// Maximum size of all entries of one mount together, in bytes.
 const MAX_MEMO_BYTES: usize = 16 << 20;
-/// How many bytes one answer may take of them.
+/// Maximum size of an answer that is looked up or kept.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
-/// How many bytes the key of an answer takes at most, about, and what is around it.
+/// What is counted for the key and the overhead of an entry: about their maximum.
 const KEY_BYTES: usize = 1024;
 
-/// What a mount learned from an answer.
+/// What a mount learned about its server from one answer, kept so that it can be learned again without parsing.
 #[derive(Clone, Debug)]
 pub(crate) enum ServerKnowledge {
     /// Nothing that is kept.
     Nothing,
-    /// The tools of a caller, and whether everybody gets the same.
+    /// The tools of a caller, and whether the listing is public: the same for every caller.
     Tools(Arc<ToolIndex>, bool),
-    /// Whether the server negotiates content itself.
+    /// Whether the server negotiates content itself, so that its answers are not shaped.
     Negotiates(bool),
 }
 
+/// What is kept: the adapted listing and what was learned from it.
 #[derive(Debug)]
 struct ListingMemoValue {
     listing: MemoizedListing,
     lesson: ServerKnowledge,
 }
 
-/// By what an answer is kept: the hash stands for its bytes, which are compared afterwards.
+/// The key of an entry. The hash stands for the answer's bytes without its id; the bytes themselves are
+/// compared when the entry is applied, so a collision is harmless.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct ListingMemoKey {
     listing: ListingKey,
     bytes: u64,
 }
 
-/// The listings of one mount that were adapted before.
+/// The memo of one mount.
 #[derive(Default)]
 pub(crate) struct ListingMemo {
     answers: Mutex<ListingMemoTable>,
-    /// Hashes the bytes of answers. Its seed is this process's own.
+    /// Hashes the bytes of answers, with a seed of this process.
     hasher: RandomState,
 }
 
-/// An answer that may be kept, or may have been.
+/// An answer that may be in the memo, with its key: made by [`ListingMemo::lookup`], used to find the entry or
+/// to keep one.
 pub(crate) struct ListingMemoLookup<'m> {
     key: ListingMemoKey,
     answer: AnswerWithoutId<'m>,
 }
 
+/// The entries, with what is needed to evict them.
 #[derive(Default)]
 struct ListingMemoTable {
     kept: HashMap<ListingMemoKey, ListingMemoEntry, RandomState>,
     bytes: usize,
-    /// Counts the uses of all, to tell which was used last.
+    /// Counts lookups and insertions; its value at the last use tells which entry is the least recently used.
     uses: u64,
 }
 
+/// An entry with its size and the count of its last use.
 struct ListingMemoEntry {
     kept: Arc<ListingMemoValue>,
     bytes: usize,
@@ -83,6 +88,7 @@ impl ListingMemoTable {
         Some(Arc::clone(&entry.kept))
     }
 
+    /// Adds or replaces an entry, and evicts others until the bound holds.
     fn insert(&mut self, key: ListingMemoKey, kept: ListingMemoValue) {
         self.uses += 1;
         let (bytes, used) = (kept.listing.weight() + KEY_BYTES, self.uses);
@@ -93,7 +99,8 @@ impl ListingMemoTable {
         while self.bytes > MAX_MEMO_BYTES && self.evict() {}
     }
 
-    /// Drops what was not used for the longest time. There are few, because each is a whole listing.
+    /// Evicts the least recently used entry, and returns whether there was one. It looks at all: there are few,
+    /// because each is a whole listing.
     fn evict(&mut self) -> bool {
         let oldest = self.kept.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
         let Some(entry) = oldest.and_then(|key| self.kept.remove(&key)) else { return false };
@@ -103,7 +110,8 @@ impl ListingMemoTable {
 }
 
 impl ListingMemo {
-    /// What an answer would be kept by; `None` where it is none that is kept.
+    /// Returns what an answer is found by. `None` if it is not to be kept: it is too large, not the answer to a
+    /// listing, or its id is not found at once.
     pub(crate) fn lookup<'m>(
         &self,
         answering: &AnswerAdapter,
@@ -118,7 +126,7 @@ impl ListingMemo {
         Some(ListingMemoLookup { key: ListingMemoKey { listing, bytes }, answer })
     }
 
-    /// What became of the same answer before, and what was learned from it.
+    /// Returns what became of the same answer for the same plan before, and what was learned from it.
     pub(crate) fn find(&self, lookup: &ListingMemoLookup<'_>) -> Option<(MessageRewrite, ServerKnowledge)> {
         let kept = self.answers().get(&lookup.key)?;
         Some((kept.listing.apply(&lookup.answer)?, kept.lesson.clone()))
@@ -141,7 +149,7 @@ impl ListingMemo {
 }
 
 impl<'m> ListingMemoLookup<'m> {
-    /// The answer that is looked for.
+    /// Returns the answer that was looked up.
     pub(crate) fn answer(&self) -> &AnswerWithoutId<'m> {
         &self.answer
     }

@@ -1,4 +1,4 @@
-//! What all requests of one mount share, and what is learned from answers.
+//! The state that all requests of one mount share, and what is learned from answers.
 //!
 //! Rules: C9, F6, F14, H10.
 
@@ -12,14 +12,16 @@ use crate::memo::{ListingMemo, ServerKnowledge};
 use crate::schemas::{IdentityHash, ToolSchemaCache};
 use crate::settings::Settings;
 
-/// What all requests of one mount share.
+/// The state of one mount, shared by all requests and by all clones of its layer. Nothing in it belongs to one
+/// caller, apart from listings by hashed identity.
 #[derive(Debug)]
 pub(crate) struct LayerState {
     pub(crate) settings: Settings,
+    /// Listings of tools by identity.
     pub(crate) schemas: Arc<ToolSchemaCache>,
     /// Listings that were adapted before.
     pub(crate) memo: ListingMemo,
-    /// Whether the server negotiates content itself, as far as it has said.
+    /// Whether the server said that it negotiates content itself; then its answers are not shaped.
     negotiates: AtomicBool,
 }
 
@@ -28,7 +30,8 @@ impl LayerState {
         Self { settings, schemas, memo: ListingMemo::default(), negotiates: AtomicBool::default() }
     }
 
-    /// What holds for a request that comes now.
+    /// Returns what holds for a request that begins now: the settings, and the templates as they are at this
+    /// moment.
     pub(crate) fn rules(&self) -> ExchangeSettings<'_> {
         let Settings { policy, report_only, offer, schemas, seal, .. } = &self.settings;
         ExchangeSettings {
@@ -42,13 +45,15 @@ impl LayerState {
         }
     }
 
-    /// How answers are shaped, if they are.
+    /// Returns how answers are shaped. `None` if they are not, because the operator does not want it or because
+    /// the server negotiates content itself.
     fn content(&self) -> Option<Arc<dyn Shaper>> {
         let supply = self.settings.offer.content.as_ref()?;
         (!self.negotiates.load(Ordering::Relaxed)).then(|| supply.current_shaper())
     }
 
-    /// Learns from a message of an answer.
+    /// Learns from a message of an answer, and returns what can be learned again from the same one. Of a
+    /// listing in several pages nothing is kept.
     pub(crate) fn learn(&self, identity: IdentityHash, learned: LearnedFact<'_, '_>) -> ServerKnowledge {
         match learned {
             LearnedFact::Tools(listing) => match self.schemas.learn(identity, listing) {
@@ -68,7 +73,7 @@ impl LayerState {
         }
     }
 
-    /// Learns from an answer what was learned from the same one before.
+    /// Learns again what was learned from the same answer before.
     pub(crate) fn learn_again(&self, identity: IdentityHash, lesson: ServerKnowledge) {
         match lesson {
             ServerKnowledge::Nothing => {}
@@ -77,7 +82,7 @@ impl LayerState {
         }
     }
 
-    /// Learns what the server says of itself.
+    /// Notes whether the server negotiates content itself, and logs a change.
     pub(crate) fn set_negotiates(&self, negotiates: bool) {
         if self.negotiates.swap(negotiates, Ordering::Relaxed) == negotiates {
             return;
@@ -87,7 +92,7 @@ impl LayerState {
         tracing::info!("the server negotiates content itself, {what}");
     }
 
-    /// Learns from an answer to `initialize` or `server/discover`.
+    /// Learns from the answer to an `initialize` or `server/discover` that the host itself asked.
     pub(crate) fn learn_from_introduction(&self, answer: &[u8]) {
         if let Some(said) = negotiates_content(answer) {
             self.set_negotiates(said);

@@ -1,6 +1,7 @@
-//! Answers of our own, in the words of whoever gets them.
+//! Answers of our own (refusals and failures) as HTTP responses, in the language of whoever gets them.
 //!
-//! What a caller prefers stands in the message. Where no message was read yet, the header that mirrors it is all there is.
+//! A caller's preference stands in the message. If the message was not read yet, the header that mirrors it is
+//! used.
 //!
 //! Rules: L7, L10, L15.
 
@@ -15,8 +16,8 @@ use crate::body::{Body, full};
 use crate::lines::HeaderMapLines;
 use crate::request_outcome::RequestOutcome;
 
-/// An answer of our own, as HTTP, with its [`RequestOutcome`] in its extensions. What is unavailable (503) is so for a moment,
-/// and says when to try again.
+/// Renders an answer of our own as an HTTP response in English, with its [`RequestOutcome`] in the extensions.
+/// The statuses 503 and 429 get `Retry-After: 1`, because they say that a limit is reached at the moment.
 #[must_use]
 #[cold]
 pub fn render_reply(reply: &Reply) -> Response<Body> {
@@ -32,11 +33,13 @@ pub fn render_reply(reply: &Reply) -> Response<Body> {
     response
 }
 
-/// In the extensions of an answer of our own: what it says, so that whoever knows its caller can say it in their words.
+/// The reply that a response was rendered from, in its extensions, so that the layer around, which knows the
+/// caller's language, can render it again.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnReply(pub(crate) Reply);
 
-/// The answer in the caller's words, where it is one of our own.
+/// Renders an answer of our own again in the caller's language, with `Content-Language` and `Vary`. Other
+/// responses, and replies in languages that we do not have, are returned as they are.
 pub(crate) fn reword(mut response: Response<Body>, wish: &AcceptLanguage) -> Response<Body> {
     let Some(OwnReply(reply)) = response.extensions_mut().remove() else { return response };
     let (reply, Some(language)) = exchange::localize_reply(reply, wish) else { return response };
@@ -47,7 +50,8 @@ pub(crate) fn reword(mut response: Response<Body>, wish: &AcceptLanguage) -> Res
     response.map(|_| full(reply.body))
 }
 
-/// An answer of our own to a request whose message was not read, in the language that its headers mirror.
+/// Renders an answer of our own to a request whose message was not read, in the language that its
+/// `Accept-Language` header asks for.
 #[must_use]
 #[cold]
 pub fn render_reply_for(reply: &Reply, headers: &HeaderMap) -> Response<Body> {

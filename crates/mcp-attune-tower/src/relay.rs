@@ -1,5 +1,8 @@
-//! The rules between a client and a server that speak in lines: a driver of [`PipeExchange`], with
-//! the clock of this system and the log of this process.
+//! The rules between a client and a server that speak over pipes, one message a line: a driver of
+//! [`PipeExchange`], with the clock of this system and the log of this process.
+//!
+//! It reads and writes nothing itself. Its owner reads lines, gives each to [`LineRelay`], and writes what
+//! comes back.
 
 use std::fmt;
 
@@ -18,16 +21,20 @@ use crate::settings::set_formatters;
 
 pub use mcp_attune::exchange::pipe::{ForwardedLine, ReturnedLine};
 
-/// The rules between a client and a server that speak in lines.
+/// The state of one pipe: what its client declared, and what was decided of each request whose answer has not
+/// come yet.
+///
+/// One pipe is one session of one client. The methods are synchronous, and may load locale files from a disk.
 #[derive(Debug)]
 pub struct LineRelay {
     pipe: PipeExchange,
-    /// Bindings and templates, until they were held against a listing.
+    /// Bindings and templates that were not checked against a listing yet; taken by the first one.
     unchecked: Option<ListingInspector>,
 }
 
 impl LineRelay {
-    /// The rules for one pipe. `most` requests may wait for their answers.
+    /// Makes the rules for one pipe. At most `most` requests may wait for their answers; what exceeds it is
+    /// refused. With `report_only`, requests that break rules are logged and forwarded all the same.
     #[must_use]
     pub fn new(mut offer: Offer, policy: HeaderPolicy, report_only: bool, most: usize) -> Self {
         set_formatters(&mut offer);
@@ -36,11 +43,12 @@ impl LineRelay {
         Self { pipe: PipeExchange::new(offer, policy, report_only, most), unchecked }
     }
 
-    /// A line of the client, as the server gets it, or what it is answered with instead.
+    /// Handles a line of the client. Returns the line as the server gets it, with who sent it.
     ///
     /// # Errors
     ///
-    /// What cannot be read in one way, has no envelope, or is one request too many.
+    /// The reply that goes to the client instead, in its language: the line cannot be read in one way only, is
+    /// a request without its envelope, or is one request too many.
     pub fn handle_client_line<'l>(&mut self, line: &'l [u8]) -> Result<ForwardedLine<'l>, Reply> {
         let sent = self.pipe.forward_line(line, Timestamp::now()).map_err(reworded_refusal)?;
         logging::log_exchange(&sent.facts, Some(&sent.caller), self.pipe.offer());
@@ -51,7 +59,8 @@ impl LineRelay {
         Ok(sent)
     }
 
-    /// A line of the server.
+    /// Handles a line of the server. Returns the line as the client gets it, adapted to the request that it
+    /// belongs to, or that it is to be dropped because it is not a message.
     pub fn handle_server_line<'l>(&mut self, line: &'l [u8]) -> ReturnedLine<'l> {
         let Self { pipe, unchecked } = self;
         let learn = |page: &Message<'_>| {
@@ -66,24 +75,26 @@ impl LineRelay {
         })
     }
 
-    /// The answer to a line that the server could not read after all, and that it will not answer: `None` where the line
-    /// waits for none. It is forgotten.
+    /// Returns the reply to a line that was forwarded but that the server could not read after all, and forgets
+    /// its request. `None` if the line does not wait for an answer. `line` is what the server was given.
     pub fn refuse(&mut self, line: &[u8], why: &dyn fmt::Display) -> Option<Reply> {
         self.pipe.refuse(line, why)
     }
 
-    /// Forgets a request that was answered in another way; `id` as written.
+    /// Forgets a request that was answered in another way, such as one whose answer was too long. `id` is as
+    /// written.
     pub fn forget(&mut self, id: &str) {
         self.pipe.forget(id);
     }
 
-    /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
+    /// Returns error replies to all requests that wait, because the server will not answer any more, and
+    /// forgets them. `what` says why.
     pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
         self.pipe.fail_all(what)
     }
 }
 
-/// Logs what is refused, and says it in the client's language.
+/// Logs a refusal, and returns the reply in the client's language.
 fn reworded_refusal(rejected: Box<Rejection>) -> Reply {
     if rejected.breach {
         logging::log_refusal(&rejected.reply, true);

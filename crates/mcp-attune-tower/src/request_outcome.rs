@@ -1,4 +1,7 @@
-//! What became of a request, for whoever counts or logs.
+//! What became of a request, for whoever counts it in metrics or writes an access log.
+//!
+//! Part of it is known when the answer begins, and part only when a stream is over; the second part is in
+//! atomics that the body of the answer shares.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,47 +12,65 @@ use mcp_attune::language::Tag;
 use mcp_attune::shaping::AnswerOmissions;
 use mcp_attune_wire::reply::Reply;
 
-/// In the extensions of every answer of the layer: what became of the request. Nothing in it is the caller's own
-/// words, so it can be counted by.
+/// What became of one request.
+///
+/// [`AttuneService`](crate::AttuneService) puts it into the extensions of every response, and
+/// [`answer`](crate::AttuneService::answer) returns it beside the response. A service further in may put one
+/// into the extensions of its own response, and it is merged. Nothing in it is the caller's own words, so its
+/// values are safe to use as labels of a metric.
+///
+/// Clones share what is learned while the body is streamed: keep a clone, and ask it when the body is over.
 ///
 /// Rules: F5, G12, H10, H17.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RequestOutcome {
-    /// The method, where the message could be read and the method is one of MCP's.
+    /// The MCP method, such as `tools/call`. `None` if the message could not be read or its method is not one
+    /// of MCP's.
     pub method: Option<&'static str>,
-    /// The tool that is called, where a listing of the server has named it. Others stay unnamed: their names are whatever
-    /// callers say.
+    /// The tool that is called, if a listing of the server has named it. `None` for other names, because those
+    /// are whatever callers make up, and beyond a bound on the number of names.
     pub tool: Option<Arc<str>>,
-    /// The language that was chosen for the caller.
+    /// The language that was negotiated for the caller. `None` if the server claims no languages or nothing was
+    /// negotiated.
     pub language: Option<Tag>,
-    /// The server's own language, which an answer is in where nothing of it was found in the chosen one.
+    /// The server's own language, which an answer is in if none of its texts was found in the negotiated one.
     pub default_language: Option<Tag>,
-    /// The rules that the request broke.
+    /// The ids of the rules that the request broke, such as `H3`, whether it was refused for that or only
+    /// reported.
     pub broken: Vec<&'static str>,
-    /// Whether it was refused for that. Not where the layer only reports.
+    /// Whether the request was refused for breaking a rule. `false` if the layer only reports
+    /// ([`Settings::report_only`](crate::Settings::report_only)).
     pub refused: bool,
-    /// Whether a fault kept the headers of arguments from being checked.
+    /// Whether the `Mcp-Param-*` headers of a call went unchecked, because the tools of the server could not be
+    /// listed.
     pub unchecked: bool,
-    /// The format that the caller's tags ask for, where answers are shaped.
+    /// The content format that the caller's feature tags ask for. `None` if they ask for none or answers are
+    /// not shaped.
     pub format: Option<ContentFormat>,
+    /// What is learned after the head of the answer is gone, shared by all clones.
     later: Arc<OutcomeUpdates>,
 }
 
-/// What a stream shows after its account was given.
+/// The part of an outcome that changes while the body of an answer is streamed. All counters use relaxed
+/// ordering: nobody reads them for synchronization.
 #[derive(Debug, Default)]
 struct OutcomeUpdates {
+    /// Set when the service fails, also in the middle of a stream.
     failed: AtomicBool,
+    /// Text blocks, data fields and their bytes that shaping left out of the answer, all messages together.
     blocks: AtomicUsize,
     fields: AtomicUsize,
     bytes: AtomicUsize,
+    /// Templates that failed to render.
     faults: AtomicUsize,
-    /// The language that the answer reports.
+    /// The language that the last adapted message of the answer reports.
     reported: Mutex<Option<String>>,
 }
 
 impl RequestOutcome {
-    /// What becomes of a request that is answered with a reply of our own.
+    /// Makes the outcome of a request that is answered with a reply of our own: refused if the reply names
+    /// rules that were broken, else failed.
     #[must_use]
     pub fn of_reply(reply: &Reply) -> Self {
         let account =
@@ -60,7 +81,7 @@ impl RequestOutcome {
         account
     }
 
-    /// Notes what is known of a request. `tool` is the one that is called, where a listing has named it.
+    /// Takes over what an exchange knows of its request. `tool` is the called tool if a listing has named it.
     pub(crate) fn note_facts(&mut self, facts: &RequestFacts, tool: Option<Arc<str>>) {
         self.broken.extend(facts.reported.iter().flat_map(|reported| reported.rules.iter().copied()));
         self.method = facts.method;
@@ -71,7 +92,8 @@ impl RequestOutcome {
         self.unchecked |= facts.unchecked;
     }
 
-    /// Adds what a service further in says of the same request.
+    /// Adds the outcome that a service further in gave for the same request. What the rules found out here
+    /// stays.
     pub(crate) fn merge_inner(&mut self, inner: Self) {
         if inner.has_failed() {
             self.mark_failed();
@@ -81,14 +103,15 @@ impl RequestOutcome {
         self.broken.extend(inner.broken);
     }
 
-    /// Whether the service gave no whole answer. A stream can fail after it began, so ask when it is over.
+    /// Returns whether the service gave no complete answer. A stream can fail after it began, so the value is
+    /// final only when the body is over.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.later.failed.load(Ordering::Relaxed)
     }
 
-    /// The language that the answer is in: the server's own where the answer reports that one, else the one that was
-    /// chosen. Ask when it is over.
+    /// Returns the language that the answer is in: the server's own if the answer reports that one, else the
+    /// negotiated one. The value is final only when the body is over.
     ///
     /// Rules: G12, L7.
     #[must_use]
@@ -98,11 +121,12 @@ impl RequestOutcome {
         self.default_language.as_ref().filter(is_default).or(self.language.as_ref())
     }
 
+    /// Notes the language that a message of the answer reports; the last one counts.
     pub(crate) fn set_reported_language(&self, language: &str) {
         *self.later.reported.lock().unwrap_or_else(PoisonError::into_inner) = Some(language.to_owned());
     }
 
-    /// What shaping left out of the answer. Ask when it is over.
+    /// Returns how much shaping left out of the answer. The value is final only when the body is over.
     #[must_use]
     pub fn left_out(&self) -> AnswerOmissions {
         let count = |count: &AtomicUsize| count.load(Ordering::Relaxed);
@@ -110,12 +134,14 @@ impl RequestOutcome {
         AnswerOmissions { blocks: count(blocks), fields: count(fields), bytes: count(bytes) }
     }
 
-    /// How many templates failed.
+    /// Returns how many templates failed while the answer was shaped. The value is final only when the body is
+    /// over.
     #[must_use]
     pub fn template_faults(&self) -> usize {
         self.later.faults.load(Ordering::Relaxed)
     }
 
+    /// Adds what shaping did to one message of the answer.
     pub(crate) fn add_shaping(&self, left: AnswerOmissions, faults: usize) {
         if left.is_empty() && faults == 0 {
             return;

@@ -1,4 +1,4 @@
-//! What is known of the request that is answered, and what becomes of each message of its answer.
+//! What is known of the request that an answer belongs to, and what becomes of each message of the answer.
 //!
 //! Rules: G4, G5.
 
@@ -17,13 +17,17 @@ use crate::mount::LayerState;
 use crate::request_outcome::RequestOutcome;
 use crate::schemas::IdentityHash;
 
-/// What is known of the request that is answered.
+/// Adapts the messages of one answer with an [`AnswerAdapter`] of the rules, and does what only a host can: it
+/// asks and fills the memo, lets the mount learn, logs and counts, and moves long work to other threads.
+/// Cloning it is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct ResponseAdapter {
+    /// What the rules decided for this answer.
     pub(crate) answering: Arc<AnswerAdapter>,
     mount: Arc<LayerState>,
+    /// Who asked: what is learned from a listing is kept under it.
     identity: IdentityHash,
-    /// Where a stream that fails is noted.
+    /// Where the outcome of the request is noted, also while a stream goes on.
     pub(crate) account: RequestOutcome,
 }
 
@@ -37,13 +41,16 @@ impl ResponseAdapter {
         Self { answering: Arc::new(answering), mount: Arc::clone(mount), identity, account }
     }
 
-    /// What is answered where the service fails.
+    /// Returns the answer for a failure of the service, and the language preference that it is to be worded
+    /// for.
     #[cold]
     pub(crate) fn failure_reply(&self, failed: &HttpFailure) -> (Reply, AcceptLanguage) {
         let reply = Reply::failed(failed.status, self.answering.id(), failed);
         (reply, self.answering.reply_preference())
     }
 
+    /// Adapts one message: from the memo if the same listing was adapted for the same plan before, else by the
+    /// rules. Returns `None` if it needs more than this effort, which is never so for [`AdaptEffort::Full`].
     fn adapt(&self, message: &[u8], effort: AdaptEffort) -> Option<MessageRewrite> {
         let lookup = self.mount.memo.lookup(&self.answering, message);
         if let Some((done, lesson)) = lookup.as_ref().and_then(|lookup| self.mount.memo.find(lookup)) {
@@ -60,7 +67,8 @@ impl ResponseAdapter {
         Some(done)
     }
 
-    /// Logs and counts what was done, on the thread that knows which request it is about.
+    /// Logs and counts what was done to a message. It runs on the thread that serves the request, where the log
+    /// knows which request it is about.
     fn record_reworked(&self, message: MessageRewrite) -> MessageRewrite {
         if let Some(told) = &message.told {
             logging::record_adapted(told, &self.account);
@@ -68,12 +76,14 @@ impl ResponseAdapter {
         message
     }
 
-    /// One message of an answer, learned from and adapted; `None` where that may take long.
+    /// Learns from one message of an answer and adapts it. Returns `None` if that may take long; then
+    /// [`adapt_long_message`](Self::adapt_long_message) has to be used, and nothing was learned yet.
     pub(crate) fn adapt_message(&self, message: &[u8]) -> Option<MessageRewrite> {
         self.adapt(message, AdaptEffort::Short).map(|message| self.record_reworked(message))
     }
 
-    /// The same where no other caller waits for it. It is not begun once the caller is gone.
+    /// Does the same on a thread where no other caller waits. It is not begun if the future is dropped before
+    /// its turn comes.
     pub(crate) fn adapt_long_message(
         &self,
         message: impl AsRef<[u8]> + Send + 'static,

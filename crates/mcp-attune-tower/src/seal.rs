@@ -1,4 +1,4 @@
-//! Keys and seals with the randomness of this system.
+//! Seals and keys that use the randomness of this system, which the rules themselves have no access to.
 
 use mcp_attune::exchange::{IdSeal, NoRandomness, SealKeys};
 
@@ -6,16 +6,18 @@ fn random(bytes: &mut [u8]) -> Result<(), NoRandomness> {
     getrandom::fill(bytes).map_err(|_| NoRandomness)
 }
 
-/// One key that nobody else has. What it seals ends with the process.
+/// Makes one random key. Ids that are sealed with it cannot be opened by other replicas, nor after a restart.
 ///
 /// # Errors
 ///
-/// [`NoRandomness`], where the system gives none.
+/// [`NoRandomness`], if the system gives no random bytes.
 pub fn random_keys() -> Result<SealKeys, NoRandomness> {
     SealKeys::generate(random)
 }
 
-/// A seal for the mount of this name. Replicas that are to serve each other's sessions need the same name and the same keys.
+/// Makes the seal for the ids of the mount of this name, for [`Settings::seal`](crate::Settings::seal).
+/// Replicas that are to serve each other's sessions need the same name and the same keys; an id of another
+/// mount does not open.
 ///
 /// ```
 /// use mcp_attune_tower::{Settings, random_keys, seal};

@@ -1,4 +1,4 @@
-//! What whoever mounts the layer can choose.
+//! The settings of the layer.
 
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::HeaderPolicy;
@@ -8,35 +8,51 @@ use crate::held::BufferBudget;
 use crate::schemas::SchemaCacheSettings;
 use mcp_attune::exchange::IdSeal;
 
-/// The settings of one mount. By default the server may choose languages itself, which is for handlers of the same
-/// process; what stands in front of another process turns [`Offer::speaks`] off.
+/// The settings of one mount.
+///
+/// By default the server may choose languages itself, which is for handlers of the same process; what stands in
+/// front of another process turns [`Offer::speaks`] off.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The hosts and origins that may be named; others are 403, whatever they ask. By default those of this machine, so
-    /// that no web page can use a server that somebody runs for themselves. A server with a public name lists it here;
-    /// None leaves the check to whatever stands before the layer. Rules: H15.
+    /// The hosts and origins that requests may name; all others are refused with 403, whatever they ask.
+    ///
+    /// By default those of this machine, so that no web page can use a server that somebody runs for
+    /// themselves. A server with a public name lists it here. `None` leaves the check to whatever stands in
+    /// front of the layer.
+    ///
+    /// Rules: H15.
     pub guard: Option<Allowlist>,
-    /// How headers are checked.
+    /// How headers are compared with the message, such as whether careless requests are refused too.
     pub policy: HeaderPolicy,
-    /// Let every request pass, and only say what would have been refused. Rules: H17.
+    /// Whether requests that break rules about messages are only reported, in the log and in
+    /// [`RequestOutcome::broken`](crate::RequestOutcome::broken), and forwarded all the same. `guard` and size
+    /// limits are enforced regardless.
+    ///
+    /// Rules: H17.
     pub report_only: bool,
-    /// What the server can do for its callers.
+    /// What the server can do for its callers: languages, translations, bindings, shaping of answers.
     pub offer: Offer,
-    /// How large things may be.
+    /// Maximum sizes of bodies, each by itself.
     pub limits: BodySizeLimits,
-    /// How much may be held back of all requests and answers together. Mounts can share one. Without a bound by default.
+    /// Maximum of bytes held in memory by all requests and answers together. Mounts can share one budget.
+    /// Unbounded by default.
     pub held: BufferBudget,
-    /// How the schemas behind `Mcp-Param-*` are kept.
+    /// How listings of tools are cached, whose schemas declare `Mcp-Param-*` headers.
     pub schemas: SchemaCacheSettings,
-    /// What seals the ids of legacy sessions and events. Without it they pass as they are: features that were
-    /// declared are known to the first request of a session only, and a resumed stream is not adapted. Rules: G8.
+    /// What seals the ids of legacy sessions, of events and of tasks. Without it (`None`) ids pass unchanged:
+    /// the features that a client declared are known to the first request of its session only, and a resumed
+    /// stream is not adapted.
+    ///
+    /// Rules: G8.
     pub seal: Option<IdSeal>,
-    /// Put the [`Caller`](mcp_attune::caller::Caller) into the extensions of each request, which reach handlers of the same
-    /// process only. What stands in front of another process turns it off.
+    /// Whether the [`Caller`](mcp_attune::caller::Caller) is put into the extensions of each request, where
+    /// handlers of the same process find it. On by default; what stands in front of another process turns it
+    /// off.
     pub introduce: bool,
-    /// Put the message as it was read, a [`ReadMessage`](crate::AttachedMessage), into the extensions of each request that goes on
-    /// as it came: for a service that would have to read it again. Off by default.
+    /// Whether the parsed message, an [`AttachedMessage`](crate::AttachedMessage), is put into the extensions
+    /// of each request that is forwarded unchanged: for a service that would have to parse it again. Off by
+    /// default.
     pub attach_message: bool,
 }
 
@@ -58,15 +74,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Lets dates and numbers be written as the readers of each locale write them, where this crate was built with the data
-    /// for it and nothing else was set.
+    /// Fills in the formatters of the offer, as [`set_formatters`] does.
     pub(crate) fn with_formatters(mut self) -> Self {
         set_formatters(&mut self.offer);
         self
     }
 }
 
-/// The same for an offer alone.
+/// Sets formatters with the data of CLDR, unless the offer has some, in the server's first language or else in
+/// English.
 #[cfg(feature = "format")]
 pub(crate) fn set_formatters(offer: &mut Offer) {
     let default = offer.available_languages().into_iter().next();
@@ -75,19 +91,23 @@ pub(crate) fn set_formatters(offer: &mut Offer) {
     });
 }
 
-/// Without the data of locales, plain forms are used.
+/// Does nothing: without the feature `format` there are no data of locales, and values are written in plain
+/// forms.
 #[cfg(not(feature = "format"))]
 pub(crate) fn set_formatters(_: &mut Offer) {}
 
-/// How large things may be, in bytes. Rules: G4.
+/// Maximum sizes in bytes.
+///
+/// Rules: G4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BodySizeLimits {
-    /// A request's body.
+    /// Body of a request; a larger one is refused with 413. 4 MiB by default.
     pub body: usize,
-    /// An answer that is held back because its header depends on it.
+    /// JSON answer that is held back because its headers depend on its content; a larger one becomes a 502. It
+    /// also bounds a listing that the layer itself asks for. 64 MiB by default.
     pub answer: usize,
-    /// One event of a stream.
+    /// One event of a stream; a larger one ends the stream with an error. 8 MiB by default.
     pub event: usize,
 }
 

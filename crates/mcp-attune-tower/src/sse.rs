@@ -1,4 +1,4 @@
-//! Server-sent events, taken apart without changing them.
+//! Server-sent events, taken apart into events and put together again without changing a byte.
 //!
 //! 1. A line ends with LF, CRLF or CR; an event ends with an empty line.
 //! 2. What comes out, put together again, is what went in, whatever pieces it came in.
@@ -10,21 +10,22 @@
 use bytes::{Bytes, BytesMut};
 use memchr::memchr2;
 
-/// One piece of a stream, complete in itself.
+/// A complete piece of a stream of server-sent events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SsePiece {
-    /// Comments, keep-alives, the second half of a line end: to be passed on as they are.
+    /// Bytes outside of an event, to be passed on unchanged: comments, keep-alives, or the LF of a CRLF whose
+    /// CR has left already.
     Raw(Bytes),
-    /// An event with everything that belongs to it, its empty line included.
+    /// All lines of one event, with the empty line that ends it and comments between its lines.
     Event(Bytes),
 }
 
-/// An event that is larger than it may be.
+/// An event of a stream is larger than its limit. The stream cannot be read on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EventTooLarge {
     /// How many bytes an event may have.
     pub limit: usize,
-    /// What was complete before it.
+    /// The pieces that were complete before it, which can still be passed on.
     pub before: Vec<SsePiece>,
 }
 
@@ -36,7 +37,8 @@ impl std::fmt::Display for EventTooLarge {
 
 impl std::error::Error for EventTooLarge {}
 
-/// Takes a stream apart, piece by piece.
+/// Splits a stream of server-sent events into events and what stands between them. It holds at most one
+/// unfinished event.
 ///
 /// ```
 /// use mcp_attune_tower::sse::{SsePiece, SseSplitter};
@@ -51,31 +53,33 @@ impl std::error::Error for EventTooLarge {}
 /// ```
 #[derive(Debug)]
 pub struct SseSplitter {
+    /// Maximum size of an event in bytes, its empty line included.
     limit: usize,
-    /// What has come and not left yet: the lines of one unfinished event, or of a comment.
+    /// Bytes that came and have not left: the lines of one unfinished event, or of a comment.
     held: BytesMut,
-    /// Where the line begins that is being read.
+    /// Offset in `held` where the current line begins.
     line: usize,
-    /// How far `held` has been looked at.
+    /// Offset in `held` up to which line ends were looked for, so that no byte is searched twice.
     seen: usize,
-    /// Whether a line that is no comment is held.
+    /// Whether `held` has a line that is not a comment, so that the next empty line ends an event.
     fields: bool,
-    /// Whether the byte before was a CR that ended a line: an LF right after it belongs to it.
+    /// Whether the byte before was a CR that ended a line: an LF right after it belongs to the same line end.
     after_cr: bool,
 }
 
 impl SseSplitter {
-    /// A splitter for a stream whose events may have `limit` bytes.
+    /// Makes a splitter for a stream whose events may have `limit` bytes each.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { limit, held: BytesMut::new(), line: 0, seen: 0, fields: false, after_cr: false }
     }
 
-    /// Takes the next bytes and returns the pieces that they complete.
+    /// Takes the next bytes of the stream and returns the pieces that they complete, in order.
     ///
     /// # Errors
     ///
-    /// [`EventTooLarge`], after which the stream cannot be read on.
+    /// [`EventTooLarge`], after which the splitter must not be used any more. Whether an event is too large
+    /// does not depend on the pieces that it comes in.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SsePiece>, EventTooLarge> {
         self.held.extend_from_slice(bytes);
         let mut pieces = Vec::new();
@@ -99,18 +103,20 @@ impl SseSplitter {
         Ok(pieces)
     }
 
-    /// How many bytes of an unfinished event are held.
+    /// Returns how many bytes of an unfinished event are held.
     #[must_use]
     pub fn buffered_bytes(&self) -> usize {
         self.held.len()
     }
 
-    /// What is left when the stream ends: an unfinished event, which goes on as it came.
+    /// Returns what is left when the stream ends: the bytes of an unfinished event, to be passed on unchanged.
+    /// `None` if nothing is.
     pub fn finish(&mut self) -> Option<Bytes> {
         (!self.held.is_empty()).then(|| self.held.split().freeze())
     }
 
-    /// The LF of a CRLF whose line has ended already.
+    /// Handles the LF of a CRLF whose CR has ended the line already. If that line has left, the LF joins the
+    /// last piece of this push, or leaves as a raw piece of its own; otherwise it stays with its line.
     fn push_lf_of_crlf(&mut self, pieces: &mut Vec<SsePiece>) {
         self.seen += 1;
         self.line = self.seen;
@@ -129,7 +135,8 @@ impl SseSplitter {
         }
     }
 
-    /// A line ends at `seen`, with an end of so many bytes.
+    /// Ends the current line at `seen`; its line end has `end` bytes. An empty line completes an event, and a
+    /// comment outside of an event leaves at once.
     fn end_line(&mut self, end: usize, pieces: &mut Vec<SsePiece>) {
         let line = self.held.get(self.line..self.seen - end).unwrap_or_default();
         let (empty, comment) = (line.is_empty(), line.first() == Some(&b':'));
@@ -144,7 +151,7 @@ impl SseSplitter {
     }
 }
 
-/// The data of an event: the values of its `data` lines, joined with LF.
+/// Returns the data of an event: the values of its `data` lines, joined with LF. `None` if it has no such line.
 #[must_use]
 pub fn event_data(event: &[u8]) -> Option<Vec<u8>> {
     let mut data: Option<Vec<u8>> = None;
@@ -160,7 +167,9 @@ pub fn event_data(event: &[u8]) -> Option<Vec<u8>> {
     data
 }
 
-/// The event with other data: one `data` line for each line of it where the first one stood, all else as it was.
+/// Returns the event with other data. The first `data` line is replaced by one line for each line of the new
+/// data, the other `data` lines are dropped, and everything else stays as it was. An event without a `data`
+/// line does not change.
 #[must_use]
 pub fn replace_event_data(event: &[u8], data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(event.len() + data.len());
@@ -181,8 +190,12 @@ pub fn replace_event_data(event: &[u8], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The event with another id, all else as it was; none where it has no id or `shown` has none for it. Of several ids
-/// the last is the event's. One that is empty, or holds a NUL, is none to resume after.
+/// Returns the event with another id and everything else unchanged. `shown` is given the old id and returns the
+/// new one.
+///
+/// Of several `id` lines the last is the event's. Returns `None`, and the event is to stay as it is, if there
+/// is no id, if it is empty (nothing can be resumed after it), or if `shown` returns `None`. Lines with a NUL
+/// do not count as ids.
 #[must_use]
 pub fn replace_event_id(event: &[u8], shown: impl FnOnce(&[u8]) -> Option<String>) -> Option<Vec<u8>> {
     let named = |line: &SseLine<'_>| named_field(b"id", line.text).is_some_and(|id| !id.contains(&0));
@@ -195,12 +208,12 @@ pub fn replace_event_id(event: &[u8], shown: impl FnOnce(&[u8]) -> Option<String
     Some([head, new.as_bytes(), tail].concat())
 }
 
-/// The value of a `data` line.
+/// Returns the value of a line if it is a `data` line.
 fn data_field(line: &[u8]) -> Option<&[u8]> {
     named_field(b"data", line)
 }
 
-/// The value of a line with this name: one space after the colon is not part of it.
+/// Returns the value of a line if its field has this name. One space after the colon is not part of the value.
 fn named_field<'l>(name: &[u8], line: &'l [u8]) -> Option<&'l [u8]> {
     match line.strip_prefix(name)? {
         [] => Some(&[]),
@@ -211,14 +224,17 @@ fn named_field<'l>(name: &[u8], line: &'l [u8]) -> Option<&'l [u8]> {
 
 /// One line of an event, in its parts.
 struct SseLine<'e> {
-    /// A byte order mark, which may stand before the first line.
+    /// A byte order mark, which may stand before the first line of a stream; else empty.
     mark: &'e [u8],
+    /// The line without its end.
     text: &'e [u8],
+    /// The line end as written: LF, CRLF, CR, or nothing at the end of the bytes.
     ending: &'e [u8],
-    /// Where the next line begins.
+    /// Offset in the event where the next line begins.
     end: usize,
 }
 
+/// Iterates over the lines of an event. The parts of all lines, joined, are the event.
 fn event_lines(event: &[u8]) -> impl Iterator<Item = SseLine<'_>> {
     const MARK: usize = "\u{feff}".len();
     let mut rest = event;

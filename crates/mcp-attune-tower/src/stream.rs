@@ -1,4 +1,4 @@
-//! The events of one answer, each adapted as it passes.
+//! A stream of server-sent events whose messages are adapted one by one as they pass.
 //!
 //! Rules: G2, G4, G5, G8.
 
@@ -20,7 +20,8 @@ use crate::response_adapter::ResponseAdapter;
 use crate::sse::{SsePiece, SseSplitter, event_data, replace_event_data, replace_event_id};
 
 pin_project! {
-    /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
+    /// The body of an answer that is a stream of events. Each event is passed on as soon as it is complete, changed
+    /// where the plan says so. Dropping it cancels the event that is being adapted.
     pub(crate) struct AdaptedEventBody<B> {
         #[pin]
         inner: B,
@@ -29,7 +30,8 @@ pin_project! {
 }
 
 impl<B> AdaptedEventBody<B> {
-    /// `asked` is what the stream answers.
+    /// Wraps the body `inner`, which answers the request that `asked` knows. `limit` is the maximum size of an
+    /// event; `held` counts the bytes of an unfinished one.
     pub(crate) fn new(inner: B, asked: ResponseAdapter, limit: usize, held: BufferReservation) -> Self {
         Self { inner, adapter: EventAdapter::new(asked, limit, held) }
     }
@@ -74,20 +76,25 @@ where
     }
 }
 
-/// Adapts the events of one stream: takes the bytes that come, and gives those that go on.
+/// Adapts the events of one stream: takes the bytes that come, and gives those that are passed on, in order.
+///
+/// Bytes pass through `splitter` into `waiting`, and from there adapted into `ready`. An event that takes long
+/// blocks those behind it, and the body reads no more from the service meanwhile, so the memory stays bounded.
 struct EventAdapter {
     splitter: SseSplitter,
     held: BufferReservation,
     asked: ResponseAdapter,
+    /// Adapted bytes to be passed on.
     ready: VecDeque<Bytes>,
-    /// What came behind an event that takes long.
+    /// Pieces that are not adapted yet.
     waiting: VecDeque<SsePiece>,
-    /// An event that takes long.
+    /// The event that is being adapted on another thread.
     long: Option<LongEvent>,
-    /// What is said at the end, behind all events.
+    /// The JSON-RPC error event that ends a stream which failed, for a request that waits for its answer.
     last: Option<Bytes>,
+    /// The error that cuts off a stream which failed and that no request waits for.
     broken: Option<HttpFailure>,
-    /// Whether no more bytes are taken.
+    /// Whether the service's body is over or failed: no more bytes are read.
     ended: bool,
 }
 
@@ -106,7 +113,7 @@ impl EventAdapter {
         }
     }
 
-    /// Returns the next bytes that go on, or `None` where all events that came have gone.
+    /// Returns the next bytes to be passed on. `None` if all events that came have been passed on.
     fn poll_adapted(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             if let Some(bytes) = self.ready.pop_front() {
@@ -126,7 +133,8 @@ impl EventAdapter {
         }
     }
 
-    /// Takes bytes of the stream.
+    /// Takes bytes of the stream. Fails with 502 if an event is too large, and with 503 if the budget has no
+    /// room.
     fn push(&mut self, bytes: &Bytes) -> Result<(), HttpFailure> {
         match self.splitter.push(bytes) {
             Ok(pieces) => self.waiting.extend(pieces),
@@ -140,13 +148,15 @@ impl EventAdapter {
         held.map_err(|full| HttpFailure { status: 503, what: full.to_string() })
     }
 
-    /// Takes the end of the stream.
+    /// Takes the end of the stream; the bytes of an unfinished event are passed on unchanged.
     fn finish(&mut self) {
         self.ended = true;
         self.ready.extend(self.splitter.finish());
     }
 
-    /// Ends the stream with a failure. What was held of an unfinished event is dropped: half a message helps nobody.
+    /// Ends the stream with a failure. The events that were complete are still passed on; what was held of an
+    /// unfinished one is dropped. A request that waits for its answer gets a JSON-RPC error as the last event.
+    /// A stream without one is cut off, because a client can resume that.
     fn fail(&mut self, failed: HttpFailure) {
         self.ended = true;
         self.asked.account.mark_failed();
@@ -157,13 +167,13 @@ impl EventAdapter {
         }
     }
 
-    /// Returns what is left to be said when all events have gone: why the stream failed.
+    /// Returns what is left when all events have been passed on: why the stream failed, or `None`.
     fn last_frame(&mut self) -> Option<Result<Frame<Bytes>, BoxError>> {
         let last = self.last.take().map(|last| Ok(Frame::data(last)));
         last.or_else(|| self.broken.take().map(|failed| Err(failed.into())))
     }
 
-    /// Returns trailers without what described bytes that may have changed.
+    /// Removes from trailers what describes bytes that may have changed, such as digests.
     fn clean_trailers(&self, mut frame: Frame<Bytes>) -> Frame<Bytes> {
         if let Some(trailers) = frame.trailers_mut().filter(|_| self.asked.answering.edits_events()) {
             remove_stale_headers(trailers);
@@ -172,11 +182,12 @@ impl EventAdapter {
     }
 }
 
-/// An event on its way through long work.
+/// An event that is being adapted on another thread, with its id not sealed yet.
 type LongEvent = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 
-/// Pieces that are there at the same time leave in one frame: a frame for each would cost more than the pieces. What is
-/// behind an event that takes long waits for it.
+/// Adapts all waiting pieces up to the first event that takes long, which is returned as a future. The pieces
+/// before it leave in one frame, because a frame for each would cost more than the pieces; those behind it stay
+/// in `pieces`.
 fn adapt_pieces(
     asked: &ResponseAdapter,
     pieces: &mut VecDeque<SsePiece>,
@@ -201,7 +212,7 @@ fn adapt_pieces(
     (all.map(BytesMut::freeze).or(first), None)
 }
 
-/// A piece as the caller gets it: the same bytes, unless the message in it changed or its id is sealed.
+/// Adapts one piece. It stays the same bytes unless the message in it changed or its id is sealed.
 fn adapt_piece(asked: &ResponseAdapter, piece: SsePiece) -> Result<Bytes, LongEvent> {
     let event = match piece {
         SsePiece::Raw(bytes) => return Ok(bytes),
@@ -210,6 +221,8 @@ fn adapt_piece(asked: &ResponseAdapter, piece: SsePiece) -> Result<Bytes, LongEv
     adapt_event(asked, event).map(|event| seal_event_id(asked, event))
 }
 
+/// Replaces the id of an event by a sealed one, if this stream has those. If it cannot be sealed, that is
+/// logged and the id stays, so that a stream resumed after it is not adapted.
 fn seal_event_id(asked: &ResponseAdapter, event: Bytes) -> Bytes {
     if !asked.answering.rewrites_event_ids() {
         return event;
@@ -223,6 +236,7 @@ fn seal_event_id(asked: &ResponseAdapter, event: Bytes) -> Bytes {
     replace_event_id(&event, shown).map_or(event, Bytes::from)
 }
 
+/// Adapts the message in an event. The error is the future of an event that takes long.
 fn adapt_event(asked: &ResponseAdapter, event: Bytes) -> Result<Bytes, LongEvent> {
     let Some(message) = event_data(&event) else { return Ok(event) };
     match asked.adapt_message(&message) {

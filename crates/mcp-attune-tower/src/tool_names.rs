@@ -1,26 +1,26 @@
-//! The names of the tools that a server has listed, to count and log calls by.
+//! The names of the tools that a server has listed, which calls are counted and logged by.
 //!
-//! Only listings of the server add to them, so no caller can make a name up; and there is a bound.
+//! Only listings of the server add to them, so that no caller can make names up, and their number is bounded.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// How many names are kept. Calls of other tools go without a name.
+/// Maximum number of names. Calls of further tools are counted without a name.
 const MAX_NAMES: usize = 256;
-/// How many bytes a name may have.
+/// Maximum length of a name in bytes; longer ones are not kept.
 const MAX_NAME_BYTES: usize = 128;
 
-/// The names of tools that were listed, by anybody.
+/// The names of all tools that the server has listed to anybody. Names are never removed.
 #[derive(Debug, Default)]
 pub(crate) struct ListedToolNames(RwLock<HashSet<Arc<str>>>);
 
 impl ListedToolNames {
-    /// Finds a name that was listed.
+    /// Returns the name if it was listed.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<str>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// Adds a name of a listing.
+    /// Adds a name of a listing, if it is short enough and there is room.
     pub(crate) fn learn(&self, name: &str) {
         if name.len() > MAX_NAME_BYTES || self.find(name).is_some() {
             return;

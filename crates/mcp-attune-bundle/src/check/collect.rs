@@ -1,30 +1,33 @@
-//! Problems as they are found, up to a bound, and then with their lines.
+//! Collecting problems: bounded while checks run, and given lines and columns in the end.
 
 use crate::problem::{
     AcceptedDeviation, BundleProblem, BundleProblemKind, BundleProblemLevel, BundleProblemSource,
 };
 use mcp_attune::catalog::LocaleKeyPath;
 
-/// The problems of one kind of check.
+/// The problems of one source, official or ours.
+///
+/// Only the first [`MAX_PROBLEMS`](super::BundleCheckReport::MAX_PROBLEMS) are kept, but all are counted and
+/// decide the verdict.
 #[derive(Debug)]
 pub(super) struct BundleProblemCollector {
     by: BundleProblemSource,
-    /// With the offset into its file for the line, which comes last.
+    /// The kept problems, each with its byte offset in its file, from which line and column are computed later.
     found: Vec<(usize, BundleProblem)>,
-    /// How many there are, told or not.
+    /// Number of problems that were reported, kept or not.
     pub(super) count: usize,
-    /// Whether one of them stands, told or not.
+    /// Whether there was an error that is not accepted.
     pub(super) fails: bool,
-    /// Whether one of them is an error, standing or not.
+    /// Whether there was any error, accepted or not.
     pub(super) errs: bool,
 }
 
-/// Where a problem is.
+/// The position of a problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BundleProblemLocation<'a> {
     pub(super) file: &'a str,
     pub(super) path: &'a LocaleKeyPath,
-    /// The offset into the file.
+    /// Byte offset in the file.
     pub(super) offset: usize,
 }
 
@@ -33,7 +36,7 @@ impl BundleProblemCollector {
         Self { by, found: Vec::new(), count: 0, fails: false, errs: false }
     }
 
-    /// Whether no more are kept, and nothing needs to be found out about them.
+    /// Returns whether further problems are only counted, so that a check can save the work for suggestions.
     pub(super) fn is_full(&self) -> bool {
         self.found.len() >= super::BundleCheckReport::MAX_PROBLEMS
     }
@@ -64,24 +67,24 @@ impl BundleProblemCollector {
         }
     }
 
-    /// How many are kept.
+    /// Returns how many problems are kept.
     pub(super) fn kept_count(&self) -> usize {
         self.found.len()
     }
 
-    /// Those that are kept, with their offsets.
+    /// Returns the kept problems with their byte offsets.
     pub(super) fn found(&self) -> &[(usize, BundleProblem)] {
         &self.found
     }
 
-    /// Forgets the places, which are those of another text.
+    /// Sets all positions to the beginning, because the text that was checked is not the text of the file.
     pub(super) fn clear_offsets(&mut self) {
         for (offset, _) in &mut self.found {
             *offset = 0;
         }
     }
 
-    /// Takes what was found elsewhere.
+    /// Adds the problems of another collector, as far as there is room.
     pub(super) fn absorb(&mut self, other: Self) {
         let room = super::BundleCheckReport::MAX_PROBLEMS.saturating_sub(self.found.len());
         self.found.extend(other.found.into_iter().take(room));
@@ -90,7 +93,8 @@ impl BundleProblemCollector {
         self.errs |= other.errs;
     }
 
-    /// Says the lines of those of one file, which are the last that were found.
+    /// Computes lines and columns of the problems of one file. Called once a file, when its bytes are at hand
+    /// and all its problems are known. Columns count characters, not bytes.
     pub(super) fn assign_lines(&mut self, file: &str, bytes: &[u8]) {
         let mut own: Vec<_> = self.found.iter_mut().filter(|(_, problem)| *problem.file == *file).collect();
         own.sort_by_key(|(offset, _)| *offset);
@@ -110,7 +114,7 @@ impl BundleProblemCollector {
         }
     }
 
-    /// The problems, by file and place.
+    /// Returns the problems sorted by file and position, those of the manifest first.
     pub(super) fn finish(self) -> Vec<BundleProblem> {
         let mut problems: Vec<BundleProblem> = self.found.into_iter().map(|(_, problem)| problem).collect();
         // The manifest before the files that it names.
@@ -124,7 +128,7 @@ impl BundleProblemCollector {
     }
 }
 
-/// Where something of the manifest is.
+/// Returns the position of a value in the manifest.
 pub(super) fn manifest_location<'a>(
     path: &'a LocaleKeyPath,
     value: mcp_attune_wire::json::SpannedValue<'_>,
@@ -132,7 +136,7 @@ pub(super) fn manifest_location<'a>(
     BundleProblemLocation { file: crate::Manifest::FILE_NAME, path, offset: value.span().start() }
 }
 
-/// A path of these names.
+/// Builds a JSON path of these names.
 pub(super) fn path(names: &[&str]) -> LocaleKeyPath {
     names.iter().fold(LocaleKeyPath::default(), |path, name| path.with(name))
 }

@@ -1,10 +1,12 @@
-//! The formats of texts that the official schemas ask for, exactly as strict.
+//! Text formats of the official schemas, exactly as strict as the official tool.
+//!
+//! A difference in either direction would give authors a wrong verdict, so quirks are reproduced too.
 
 use crate::LocalePath;
 use crate::problem::ManifestTextFormat;
 
 impl ManifestTextFormat {
-    /// Whether a text has it.
+    /// Returns whether a text has this format.
     pub(super) fn fits(self, text: &str) -> bool {
         match self {
             Self::Any => true,
@@ -25,7 +27,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Subtags of letters and digits, the first of two to eight, the others of one to eight.
+/// Returns whether a text consists of subtags of ASCII letters and digits, joined by `-`: the first with two to
+/// eight characters, the others with one to eight.
 fn is_locale(text: &str) -> bool {
     let mut least = 2;
     text.split('-').all(|subtag| {
@@ -36,8 +39,11 @@ fn is_locale(text: &str) -> bool {
     })
 }
 
-/// Before the `@`: letters, digits and `_'+-.`, no dot first, last or twice, and no `'` last. Behind it: at least two labels
-/// that begin with a letter or a digit, the last of two letters or more.
+/// Returns whether a text is an e-mail address for the official tool.
+///
+/// Before the `@`: letters, digits and `_'+-.`, with no dot at the beginning, at the end or twice in a row, and
+/// no `'` at the end. After it: at least two labels that begin with a letter or a digit, of which the last has
+/// only letters, at least two.
 fn is_email(text: &str) -> bool {
     let Some((before, domain)) = text.split_once('@') else { return false };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'-');

@@ -1,4 +1,4 @@
-//! Icons: whether they are there, are what they say, and can be seen.
+//! Icons: whether they exist, are what the manifest declares, and can be seen.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,10 @@ use crate::problem::{BundleProblemKind, ICON_PIXELS, IconProblem, MAX_CHECKED_IC
 use crate::{BundleFileName, BundleFileNameError, PictureError, PictureFacts, PixelSize};
 use mcp_attune::catalog::LocaleKeyPath;
 
-/// Pictures by their names, each measured once.
+/// Pictures that were measured, by name. Several icons may share one file, which is decoded once.
 type MeasuredPictures = HashMap<BundleFileName, Result<PictureFacts, PictureError>>;
 
+/// Checks the entries of `icons`, each against those before it, and then the single `icon`.
 pub(super) fn check_icons(look: &BundleCheckInput<'_>, found: &mut BundleProblemCollector) {
     let mut pictures = MeasuredPictures::new();
     let mut seen: Vec<CheckedIcon> = Vec::new();
@@ -42,11 +43,14 @@ pub(super) fn check_icons(look: &BundleCheckInput<'_>, found: &mut BundleProblem
     }
 }
 
-/// An icon that was looked at.
+/// What later icons are compared with.
 struct CheckedIcon {
+    /// Index in `icons`.
     at: usize,
+    /// The theme in lower case.
     theme: Option<String>,
     size: Option<PixelSize>,
+    /// Hash of the pixels; `None` if the picture could not be measured.
     digest: Option<u64>,
 }
 
@@ -58,6 +62,7 @@ fn measure(
     *pictures.entry(name).or_insert_with_key(|name| look.files.picture(name))
 }
 
+/// Checks one entry of `icons`. Returns `None` if it has no `src`, which the official schema reports.
 fn check_icon(
     look: &BundleCheckInput<'_>,
     at: usize,
@@ -116,7 +121,10 @@ fn check_icon(
     Some(CheckedIcon { at, theme, size, digest: Some(picture.digest) })
 }
 
-/// The one icon of old. What the official tool says of it is not said twice.
+/// Checks the single `icon`, without what the official checks report already.
+///
+/// If there are `icons` too (`beside`), only its size and shape are checked: it is a fallback for hosts that
+/// know no themes, and need not be visible on every background.
 fn check_single_icon(
     look: &BundleCheckInput<'_>,
     value: SpannedValue<'_>,
@@ -168,7 +176,10 @@ fn check_square(
     }
 }
 
-/// Whether a picture can be seen where its theme is.
+/// Checks shape, transparency and contrast of a picture for its theme.
+///
+/// Contrast is checked with the background of the theme, or with both if the icon has none. The backgrounds of
+/// themes other than `light` and `dark` are not known, so for them only the shape is checked.
 fn check_visibility(
     look: &BundleCheckInput<'_>,
     path: &LocaleKeyPath,

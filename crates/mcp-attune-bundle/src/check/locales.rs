@@ -1,4 +1,4 @@
-//! Locale files: where they are, what is wrong with them, and how far they translate the manifest.
+//! Locale files: whether they are where `localization` says, can be used, and translate the manifest.
 
 use std::collections::HashSet;
 
@@ -18,18 +18,23 @@ use mcp_attune::catalog::{
 use mcp_attune::language::Tag;
 use mcp_attune::suggestion::nearest;
 
-/// The most bytes of all locale files together.
+/// Maximum size of all locale files together in bytes: 64 MiB.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
-/// The most locale files.
+/// Maximum number of locale files that are checked.
 const MAX_LOCALE_FILES: usize = 500;
 
-/// A locale file that could be read.
+/// A locale file that could be parsed.
 struct CheckedLocaleFile<'a> {
     resource: &'a BundleLocaleFile,
+    /// Its texts.
     sheet: ParsedLocaleFile,
+    /// Its contents, for the lines of problems that are found later.
     bytes: Vec<u8>,
 }
 
+/// Checks `localization` and every locale file, and returns the coverage of those that could be parsed.
+///
+/// All files are parsed first, because the coverage of a language depends on its relatives.
 pub(super) fn check_locales(
     look: &BundleCheckInput<'_>,
     found: &mut BundleProblemCollector,
@@ -58,7 +63,7 @@ pub(super) fn check_locales(
     covered
 }
 
-/// What `localization` says, as far as the official schema does not judge it.
+/// Checks what `localization` says, as far as the official schema does not.
 fn check_localization(value: SpannedValue<'_>, found: &mut BundleProblemCollector) {
     if let Some((value, said)) = value.member("resources").and_then(|it| Some((it, text(it)?))) {
         let path = path(&["localization", "resources"]);
@@ -90,11 +95,16 @@ fn check_localization(value: SpannedValue<'_>, found: &mut BundleProblemCollecto
     }
 }
 
+/// Returns a position in a locale file.
 fn in_file<'a>(file: &'a str, path: &'a LocaleKeyPath, offset: usize) -> BundleProblemLocation<'a> {
     BundleProblemLocation { file, path, offset }
 }
 
-/// Files where locale files are whose names have no language in them.
+/// Reports files that lie where locale files do, but whose names give no language, or one that another file has
+/// already.
+///
+/// It is an error if the name is a language tag with `_` for `-`, which certainly is a mistake. Otherwise the
+/// file may be something else, and it is a warning.
 fn check_locale_names(
     locales: &BundleLocales,
     localization: &Localization,
@@ -116,6 +126,9 @@ fn check_locale_names(
     }
 }
 
+/// Reads and parses the locale files within the bounds, and reports what cannot be used.
+///
+/// An unusable entry is an error; an unknown key and an empty text are warnings, since nothing is lost by them.
 fn read<'a>(
     look: &BundleCheckInput<'_>,
     locales: &'a BundleLocales,
@@ -174,11 +187,13 @@ fn read<'a>(
     read
 }
 
-/// What the manifest lists, and whether there may be more.
+/// The tools and prompts that the manifest lists.
 struct ManifestNames<'a> {
     tools: HashSet<&'a str>,
     prompts: HashSet<&'a str>,
+    /// `tools_generated`: the server may have tools that are not listed.
     more_tools: bool,
+    /// `prompts_generated`: the server may have prompts that are not listed.
     more_prompts: bool,
 }
 
@@ -193,7 +208,8 @@ impl<'a> ManifestNames<'a> {
         }
     }
 
-    /// What is listed in a section that lists things, and whether there may be more.
+    /// Returns the listed names of a section of a locale file, and whether the server may have others; `None`
+    /// if the section does not contain tools or prompts.
     fn section(&self, name: &str) -> Option<(&HashSet<&'a str>, bool)> {
         match name {
             "tools" => Some((&self.tools, self.more_tools)),
@@ -203,6 +219,9 @@ impl<'a> ManifestNames<'a> {
     }
 }
 
+/// Checks one parsed file against the manifest, and returns its coverage, with what related languages provide.
+///
+/// Languages near the manifest's own are not asked to be complete: their users understand the manifest's texts.
 fn check_locale_file(
     look: &BundleCheckInput<'_>,
     locales: &BundleLocales,
@@ -257,7 +276,8 @@ fn check_locale_file(
     BundleLocaleCoverage { tag: tag.clone(), file: name.into(), coverage: covered }
 }
 
-/// Tools and prompts that are only in the locale file.
+/// Reports tools and prompts that the manifest does not list, each once, unless it says that there may be
+/// others.
 fn check_unlisted_names(
     file: &str,
     sheet: &ParsedLocaleFile,

@@ -1,11 +1,14 @@
-//! Whether a bundle is in order: what the official tool says of it, and what else can go wrong.
+//! Validation of a bundle: the verdict of the official tool, and checks beyond it.
 //!
-//! 1. [`official`] holds the manifest against the official schema of its version.
-//! 2. Where the document of the manifest allows more than the schema, that is a warning: [`AcceptedDeviation`](super::AcceptedDeviation).
-//! 3. [`server`], [`paths`], [`icons`] and [`locales`] look at what no schema sees: names that are there twice, variables that
-//!    nothing stands for, files that are missing, pictures that cannot be seen, texts that are not translated.
+//! 1. [`official`] validates the manifest with the official schema of its version.
+//! 2. If the specification of the manifest allows what the schema refuses, the error is marked as
+//!    [accepted](super::AcceptedDeviation), and repeated as a warning of Attune's own.
+//! 3. [`server`], [`paths`], [`icons`] and [`locales`] check what no schema sees: repeated names, undefined
+//!    variables, missing files, pictures that cannot be seen, texts that are not translated.
 //!
-//! A bundle is valid where no error stands. Everything is bounded: [`BundleCheckReport::MAX_PROBLEMS`] problems of each kind are told.
+//! A bundle is valid if there is no error other than accepted ones. The work and the report are bounded,
+//! whatever the bundle contains: at most [`BundleCheckReport::MAX_PROBLEMS`] problems are kept of the official
+//! checks and as many of ours. The verdicts count those beyond that too.
 //!
 //! Rules: B1, B2, B3, B6, B7.
 
@@ -42,85 +45,93 @@ use super::version::ManifestVersion;
 use mcp_attune::catalog::{CatalogCoverage, LocaleKeyPath};
 use mcp_attune::language::Tag;
 
-/// From where on things are told.
+/// Limits below which the check warns.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct BundleThresholds {
-    /// A locale that has less of the texts than this many hundredths is told.
+    /// Minimum share of translated texts for each locale, in percent from 0 to 100.
     pub coverage: usize,
-    /// An icon with less contrast than this to its background is told.
+    /// Minimum contrast ratio of an icon with its background, from 1 to 21.
     pub contrast: f32,
 }
 
 impl Default for BundleThresholds {
-    /// Everything is to be translated. 3 is what WCAG 2.2 asks of graphics.
+    /// 100 % of the texts, and a contrast of 3, which WCAG 2.2 requires of graphics.
     fn default() -> Self {
         Self { coverage: 100, contrast: 3.0 }
     }
 }
 
 impl BundleThresholds {
-    /// With another share of texts.
+    /// Returns the thresholds with another minimum share of translated texts.
     #[must_use]
     pub fn with_coverage(self, percent: usize) -> Self {
         Self { coverage: percent, ..self }
     }
 }
 
-/// How far the bundle is translated into one language.
+/// How much of the manifest is translated into one language.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BundleLocaleCoverage {
     /// The language.
     pub tag: Tag,
-    /// Its file.
+    /// The name of its locale file.
     pub file: Box<str>,
-    /// How far, with what relatives lend.
+    /// The translated and missing texts. Texts that a related language provides count as translated.
     pub coverage: CatalogCoverage,
 }
 
-/// What a check found.
+/// The result of [`check`].
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct BundleCheckReport {
-    /// The version that the manifest says.
+    /// The version of the format whose schema was used; `None` if no known version could be read from the
+    /// manifest.
     pub version: Option<ManifestVersion>,
-    /// What the official tool would say.
+    /// The problems that the official tool reports as well, sorted by file and position.
     pub official: Vec<BundleProblem>,
-    /// What else there is.
+    /// The problems that only Attune reports, in the same order.
     pub ours: Vec<BundleProblem>,
-    /// Whether the bundle is in order: nothing stands.
+    /// Attune's verdict: there is no error, other than accepted ones.
     pub valid: bool,
-    /// Whether it is for the official tool.
+    /// The verdict of the official tool: there is no error in its part, accepted or not.
     pub officially_valid: bool,
-    /// How many problems there are beyond those that are told.
+    /// Number of further problems that were found but not kept.
     pub left_out: usize,
-    /// How far it is translated, for each locale file that could be read.
+    /// The translation into each language whose locale file could be parsed, in the order of the files.
     pub coverage: Vec<BundleLocaleCoverage>,
 }
 
 impl BundleCheckReport {
-    /// The most problems that are told, of the official tool and of ours each.
+    /// Maximum number of problems in each of [`official`](Self::official) and [`ours`](Self::ours).
     pub const MAX_PROBLEMS: usize = 300;
 }
 
-/// A bundle that is looked at.
+/// What every check gets: the manifest, as JSON and parsed, and access to the files.
 struct BundleCheckInput<'a> {
+    /// The manifest as JSON, for what the parsed form does not have: positions, and values of the wrong type.
     root: SpannedValue<'a>,
     manifest: &'a Manifest,
     files: &'a dyn BundleFiles,
+    /// The names of all files, once a check asked for them.
     names: OnceCell<Vec<String>>,
     thresholds: BundleThresholds,
 }
 
 impl BundleCheckInput<'_> {
-    /// The names of all files, asked for once.
+    /// Returns the names of all files. The host is asked for them once, since a folder has to be walked for
+    /// them, but again by each [`BundleFiles::has`] that it does not implement itself.
     fn names(&self) -> &[String] {
         self.names.get_or_init(|| self.files.names())
     }
 }
 
-/// Judges a bundle by its manifest and its files.
+/// Validates a bundle, given the bytes of its manifest and access to its files.
+///
+/// Never fails: a manifest that cannot be parsed is a problem in the report. No more than 64 entries of
+/// `icons`, 100 screenshots and 500 locale files are looked at, and no more than 64 MiB of locale files are
+/// read.
 ///
 /// ```
 /// use mcp_attune_bundle::{BundleFiles, BundleFileName, PictureError, PictureFacts, BundleThresholds, BundleFileError, check};
@@ -188,13 +199,14 @@ pub fn check(manifest: &[u8], files: &dyn BundleFiles, thresholds: BundleThresho
     }
 }
 
-/// A place in the manifest that has no name.
+/// Returns a position in the manifest that belongs to no key.
 fn root_location(offset: usize) -> BundleProblemLocation<'static> {
     static TOP: std::sync::LazyLock<LocaleKeyPath> = std::sync::LazyLock::new(LocaleKeyPath::default);
     BundleProblemLocation { file: Manifest::FILE_NAME, path: &TOP, offset }
 }
 
-/// Tells as a warning what the official tool refuses and we do not.
+/// Adds a warning of ours for each accepted deviation, so that authors learn that the official tool refuses
+/// their bundle.
 fn warn_about_deviations(official: &BundleProblemCollector, ours: &mut BundleProblemCollector) {
     for (offset, problem) in official.found() {
         let Some(why) = problem.accepted else { continue };
@@ -211,7 +223,11 @@ fn warn_about_deviations(official: &BundleProblemCollector, ours: &mut BundlePro
     }
 }
 
-/// A manifest that cannot be read in one way. The official tool takes some of them all the same, and its verdict is its own.
+/// Reports a manifest that the strict parser refuses, and returns its version if that can be found out.
+///
+/// The official tool parses with JavaScript, which takes repeated names, invalid UTF-8 and deep nesting. To
+/// predict its verdict, such a manifest is parsed again as leniently and validated; without positions, since
+/// they would be those of another text. In all other cases the official tool fails as well.
 fn check_unreadable_manifest(
     why: ManifestError,
     bytes: &[u8],

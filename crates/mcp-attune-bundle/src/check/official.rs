@@ -1,10 +1,11 @@
-//! What the official tool says of a manifest.
+//! The checks of the official tool, reproduced.
 //!
-//! 1. `manifest_version` says which schema counts; where it is none that there is, `dxt_version` does.
-//! 2. Everything in the manifest is held against that schema. It is strict: what it does not know is an error.
-//! 3. The file that `icon` names has to be there and be a PNG picture.
+//! 1. `manifest_version` selects the schema; if it is no known version, `dxt_version` does.
+//! 2. The whole manifest is validated with that schema, which is strict: an unknown key is an error.
+//! 3. The file that `icon` names has to be in the bundle, and has to be a PNG.
 //!
-//! Where the document of the manifest allows what the schema refuses, the problem is told and does not stand: [`AcceptedDeviation`].
+//! If the specification of the manifest allows what the schema refuses, the problem is reported and marked as
+//! accepted: [`AcceptedDeviation`].
 //!
 //! Rules: B1, B2, B6.
 
@@ -21,7 +22,9 @@ use crate::{BundleFileName, BundleFiles, ManifestVersion, PictureError, PixelSiz
 use mcp_attune::catalog::LocaleKeyPath;
 use mcp_attune::suggestion::nearest;
 
-/// Holds a manifest against its schema; none where it says no version.
+/// Validates a manifest with the schema of its version, and returns that version.
+///
+/// Returns `None` if the manifest names no known version, which is then the only problem reported.
 pub(super) fn check_official_schema(
     root: SpannedValue<'_>,
     files: &dyn BundleFiles,
@@ -41,25 +44,26 @@ pub(super) fn check_official_schema(
     Some(version)
 }
 
-/// The version that counts. As in JavaScript, only an object has members.
+/// Returns the version that selects the schema. A root that is not an object has none.
 pub(super) fn version(root: SpannedValue<'_>) -> Option<ManifestVersion> {
     let said = |name: &str| ManifestVersion::parse(&decode_lossy(root.member(name)?.text()?));
     said("manifest_version").or_else(|| said("dxt_version"))
 }
 
-/// A text as JavaScript hands it to what needs characters.
+/// Decodes a JSON string; a lone surrogate, which JavaScript allows, becomes U+FFFD.
 pub(super) fn decode_lossy(text: JsonString<'_>) -> Cow<'_, str> {
     text.decode()
         .unwrap_or_else(|| text.chars().map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
+/// One walk over a manifest along the schema.
 struct ManifestSchemaWalk<'a> {
     version: ManifestVersion,
     found: &'a mut BundleProblemCollector,
 }
 
 impl ManifestSchemaWalk<'_> {
-    /// Goes no deeper than the schema does.
+    /// Validates one value. The recursion is as deep as the schema, not as deep as the manifest.
     fn value(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>, shape: &ManifestShape) {
         let wanted = match (shape, value.kind()) {
             (ManifestShape::Text(format), JsonKind::String) => return self.text(path, value, *format),
@@ -113,6 +117,7 @@ impl ManifestSchemaWalk<'_> {
         }
     }
 
+    /// Validates a word against those that the selected version allows.
     fn word(
         &mut self,
         path: &LocaleKeyPath,
@@ -131,6 +136,8 @@ impl ManifestSchemaWalk<'_> {
         }
     }
 
+    /// Validates an object: missing keys first, then each member, which is validated, or reported as unknown
+    /// with a suggestion.
     fn object(&mut self, path: &LocaleKeyPath, object: SpannedValue<'_>, keys: &[ManifestKey]) {
         let known = || keys.iter().filter(|key| key.since <= self.version);
         let missing: Vec<&ManifestKey> =
@@ -175,6 +182,7 @@ impl ManifestSchemaWalk<'_> {
         self.found.error(manifest_location(path, value), BundleProblemKind::Schema(breach));
     }
 
+    /// Returns the deviation by which the specification allows that this key is missing.
     fn lenient_about_missing(
         &self,
         path: &LocaleKeyPath,
@@ -195,6 +203,9 @@ impl ManifestSchemaWalk<'_> {
     }
 }
 
+/// Returns the deviation by which the specification allows this unknown key.
+///
+/// A client's name that resembles a known key (`near`) is taken for a typing error instead.
 fn lenient_about_unknown(
     path: &LocaleKeyPath,
     near: bool,
@@ -209,7 +220,7 @@ fn lenient_about_unknown(
     }
 }
 
-/// Whether it is `64x64 128x128`, or a list of such.
+/// Returns whether a value is a text such as `64x64 128x128`, or a list of such texts, neither empty.
 fn are_sizes(value: SpannedValue<'_>) -> bool {
     let sizes = |value: SpannedValue<'_>| {
         let text = value.text().map(decode_lossy).unwrap_or_default();
@@ -222,7 +233,8 @@ fn are_sizes(value: SpannedValue<'_>) -> bool {
     }
 }
 
-/// The official tool looks at the file of `icon`, and at no other.
+/// Checks the file of `icon` as the official tool does, which looks at no other picture and only at the first
+/// bytes of this one.
 fn check_icon_file(value: SpannedValue<'_>, files: &dyn BundleFiles, found: &mut BundleProblemCollector) {
     let Some(icon) = value.text().map(decode_lossy).filter(|icon| !icon.is_empty()) else { return };
     let path = path(&["icon"]);

@@ -1,4 +1,4 @@
-//! Files that the manifest names: whether they stay inside the bundle, and whether they are there.
+//! Files that the manifest names: whether the paths stay in the bundle, and whether the files exist.
 
 use mcp_attune_wire::json::SpannedValue;
 
@@ -10,9 +10,11 @@ use crate::{BundleFileName, BundleFileNameError};
 use mcp_attune::catalog::LocaleKeyPath;
 use mcp_attune::suggestion::{nearest, quote_name};
 
-/// The most screenshots that are looked for.
+/// Maximum number of screenshots that are looked for; those beyond it are not reported.
 const MAX_SCREENSHOTS: usize = 100;
 
+/// Checks `server.entry_point`, the `pyproject.toml` of `uv` servers, and `screenshots`. Icons have checks of
+/// their own.
 pub(super) fn check_paths(look: &BundleCheckInput<'_>, found: &mut BundleProblemCollector) {
     let server = look.root.member("server");
     let kind = server.and_then(|it| it.member("type")).and_then(text).unwrap_or_default();
@@ -34,6 +36,9 @@ pub(super) fn check_paths(look: &BundleCheckInput<'_>, found: &mut BundleProblem
     }
 }
 
+/// Checks one path. With `suffixes`, the file may also have one of these endings, as programs have on Windows.
+///
+/// Leading out of the bundle is an error, except that a URL is a warning; a missing file is a warning.
 fn check_file_exists(
     look: &BundleCheckInput<'_>,
     at: &LocaleKeyPath,
@@ -66,7 +71,8 @@ fn check_file_exists(
 }
 
 impl BundleCheckInput<'_> {
-    /// The file that was meant by a name that is not there: in another case, elsewhere, or nearly so.
+    /// Returns the file that was probably meant by a name that does not exist: one of the same name in another
+    /// folder or in another case, or else one with a similar path.
     pub(super) fn suggest_file(&self, name: &BundleFileName) -> Option<String> {
         let names = || self.names().iter().map(String::as_str);
         let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();

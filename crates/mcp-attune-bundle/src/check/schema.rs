@@ -1,37 +1,41 @@
-//! What the official schemas of the four versions allow, in one table.
+//! The official JSON schemas of all four manifest versions, merged into one table.
+//!
+//! Each key and word has the version that introduced it; nothing was ever removed, so one table describes all
+//! versions.
 
 use crate::ManifestVersion::{self, V0_1, V0_2, V0_3, V0_4};
 use crate::problem::ManifestTextFormat;
 
-/// What may stand somewhere.
+/// What the schema allows as a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ManifestShape {
-    /// A text of this format.
+    /// A string of this format.
     Text(ManifestTextFormat),
-    /// A text that is one of these words, each from a version on.
+    /// A string that is one of these words, each allowed from a version on.
     Word(&'static [(&'static str, ManifestVersion)]),
-    /// The version of the manifest itself.
+    /// A string equal to the version whose schema is used.
     Version,
     Number,
     Truth,
-    /// What a setting is when nothing is set: a text, a number, a truth value or a list of texts.
+    /// The default of a setting: a string, a number, a boolean or a list of strings.
     Default,
-    /// Several of one shape.
+    /// An array whose elements all have this shape.
     List(&'static ManifestShape),
-    /// Any names, each with something of one shape.
+    /// An object with any names, whose values all have this shape.
     Map(&'static ManifestShape),
-    /// These names and no others.
+    /// An object with these keys and no others.
     Object(&'static [ManifestKey]),
+    /// Any JSON value.
     Anything,
 }
 
-/// What may stand under a name.
+/// A key of an object in the schema.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ManifestKey {
     pub(super) name: &'static str,
     pub(super) shape: ManifestShape,
     pub(super) required: bool,
-    /// The version that it came with.
+    /// The version that introduced it. Before that, the key is unknown.
     pub(super) since: ManifestVersion,
 }
 
@@ -51,7 +55,7 @@ const TEXT: ManifestShape = ManifestShape::Text(ManifestTextFormat::Any);
 const TEXTS: ManifestShape = ManifestShape::List(&TEXT);
 const URL: ManifestShape = ManifestShape::Text(ManifestTextFormat::Url);
 
-/// A manifest.
+/// The shape of a whole manifest, at which validation starts.
 pub(super) const MANIFEST: ManifestShape = ManifestShape::Object(&[
     optional("$schema", TEXT),
     optional("dxt_version", ManifestShape::Version),

@@ -1,4 +1,4 @@
-//! Names that are there twice, variables that nothing stands for, and settings that contradict themselves.
+//! Consistency of the manifest: repeated names, undefined variables, and settings that contradict themselves.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,12 +11,14 @@ use crate::problem::{BundleProblemKind, ManifestConsistencyProblem};
 use mcp_attune::catalog::LocaleKeyPath;
 use mcp_attune::suggestion::nearest;
 
-/// How many names are compared with one that is not there, to find the one that was meant.
+/// Maximum number of names that an unknown name is compared with for a suggestion.
 pub(super) const MAX_COMPARED_NAMES: usize = 1000;
 
-/// What hosts replace in `mcp_config`.
+/// The variables that hosts replace in `mcp_config` and in defaults of settings, besides `user_config.…`.
 const VARIABLES: [&str; 7] = ["__dirname", "HOME", "DESKTOP", "DOCUMENTS", "DOWNLOADS", "pathSeparator", "/"];
 
+/// Checks the version, the names of tools and prompts, the arguments of prompts, the variables and the
+/// settings.
 pub(super) fn check_consistency(look: &BundleCheckInput<'_>, found: &mut BundleProblemCollector) {
     let root = look.root;
     if let (Some(value), Some(release)) = (root.member("version"), &look.manifest.release)
@@ -39,19 +41,24 @@ pub(super) fn check_consistency(look: &BundleCheckInput<'_>, found: &mut BundleP
     }
 }
 
+/// Iterates over the elements of an array; empty for anything else.
 pub(super) fn elements(value: Option<SpannedValue<'_>>) -> impl Iterator<Item = SpannedValue<'_>> {
     value.filter(|it| it.kind() == JsonKind::Array).into_iter().flat_map(SpannedValue::elements)
 }
 
+/// Iterates over the members of an object; empty for anything else. Names that are not valid Unicode are left
+/// out.
 fn members(value: Option<SpannedValue<'_>>) -> impl Iterator<Item = (Cow<'_, str>, SpannedValue<'_>)> {
     let value = value.filter(|it| it.kind() == JsonKind::Object);
     value.into_iter().flat_map(|it| it.members().filter_map(|(name, value)| Some((name.decode()?, value))))
 }
 
+/// Decodes a string. Returns `None` for another type, and for a string that is not valid Unicode.
 pub(super) fn text(value: SpannedValue<'_>) -> Option<Cow<'_, str>> {
     value.text().and_then(JsonString::decode)
 }
 
+/// Reports each entry of `tools` or `prompts` that has the name of an earlier one.
 fn check_repeated_names(list: &str, root: SpannedValue<'_>, found: &mut BundleProblemCollector) {
     let mut known = HashSet::new();
     for (at, entry) in elements(root.member(list)).enumerate() {
@@ -66,12 +73,12 @@ fn check_repeated_names(list: &str, root: SpannedValue<'_>, found: &mut BundlePr
     }
 }
 
-/// The names of the variables in a text.
+/// Iterates over the names of the `${…}` variables in a text.
 fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
 }
 
-/// Whether what a prompt's text has and what it asks for are the same.
+/// Checks that a prompt's text uses exactly the arguments that the prompt declares.
 fn check_prompt_arguments(at: &LocaleKeyPath, prompt: SpannedValue<'_>, found: &mut BundleProblemCollector) {
     let Some((value, said)) = prompt.member("text").and_then(|it| Some((it, text(it)?))) else { return };
     let declared: Vec<Cow<'_, str>> = elements(prompt.member("arguments")).filter_map(text).collect();
@@ -104,7 +111,7 @@ fn sorted<'a>(names: impl Iterator<Item = &'a &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// Whether every variable of `mcp_config` stands for something, and every setting is used.
+/// Checks that every variable in `mcp_config` is defined, and that every setting is used.
 fn check_variables(look: &BundleCheckInput<'_>, found: &mut BundleProblemCollector) {
     let Some(config) = look.root.member("server").and_then(|it| it.member("mcp_config")) else { return };
     let settings: HashSet<Cow<'_, str>> =
@@ -145,7 +152,8 @@ fn check_variables(look: &BundleCheckInput<'_>, found: &mut BundleProblemCollect
     }
 }
 
-/// The texts of `mcp_config` that hosts replace variables in.
+/// Returns all texts in which hosts replace variables, with their paths: commands, arguments and values of the
+/// environment, of the base and of every platform.
 fn config_texts(config: SpannedValue<'_>) -> Vec<(LocaleKeyPath, SpannedValue<'_>)> {
     let top = path(&["server", "mcp_config"]);
     let mut parts = vec![(top.clone(), config)];
@@ -161,7 +169,7 @@ fn config_texts(config: SpannedValue<'_>) -> Vec<(LocaleKeyPath, SpannedValue<'_
     texts
 }
 
-/// Whether a setting's type, default and bounds fit each other.
+/// Checks that the type, the default and the bounds of a setting fit each other.
 fn check_setting(at: &LocaleKeyPath, setting: SpannedValue<'_>, found: &mut BundleProblemCollector) {
     let kind = setting.member("type").and_then(text).unwrap_or_default();
     let several = setting.member("multiple").is_some_and(|it| it.raw() == "true");

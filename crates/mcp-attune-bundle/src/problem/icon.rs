@@ -1,60 +1,62 @@
-//! What can be wrong with an icon.
+//! Problems of icons: `icon` and `icons`.
 
 use core::fmt;
 
 use crate::{BundleFileNameError, PictureError, PixelSize};
 
-/// How wide and high the one icon should be.
+/// Recommended width and height of the single `icon` in pixels: the largest size at which hosts show it.
 pub(crate) const ICON_PIXELS: u32 = 512;
 
-/// The most icons that are looked at.
+/// Maximum number of entries of `icons` that are checked, because each may be a large picture to decode.
 pub(crate) const MAX_CHECKED_ICONS: usize = 64;
 
 /// What is wrong with an icon.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum IconProblem {
-    /// Its path does not stay in the bundle.
+    /// The path is not the name of a file inside the bundle.
     Outside(BundleFileNameError),
-    /// It is no picture.
+    /// The file is missing, or is not a PNG that can be decoded.
     NoPicture(PictureError),
-    /// It is of another size than it says.
+    /// The picture does not have the declared size, so hosts would choose it wrongly.
     OtherSize {
-        /// What it says.
+        /// The size in the manifest.
         declared: PixelSize,
-        /// What it is.
+        /// The size of the picture.
         real: PixelSize,
     },
-    /// It says a size that no picture has.
+    /// The declared size has the right form, but its numbers are too large for any picture.
     NoSuchSize,
-    /// It is not as wide as high.
+    /// The picture is not square; this is its size.
     NotSquare(PixelSize),
-    /// It is the one icon, and smaller than hosts show it.
+    /// The single `icon` is smaller than hosts show it; this is its size.
     Small(PixelSize),
-    /// It is for a theme, and brings a background of its own.
+    /// The icon is for the theme `light` or `dark`, but has no transparency and so brings its own background.
     Opaque,
-    /// It is hard to see.
+    /// The icon has too little contrast with a background of its theme; one without a theme is held against
+    /// both.
     HardToSee {
-        /// On which background: `light` or `dark`.
+        /// The background: `light` or `dark`.
         on: &'static str,
-        /// Its contrast.
+        /// The measured contrast ratio, from 1 to 21.
         ratio: f32,
-        /// The least that is enough.
+        /// The threshold from [`BundleThresholds::contrast`](crate::BundleThresholds::contrast).
         wanted: f32,
     },
-    /// It is the same picture as an earlier one for another theme.
+    /// The picture is the same as that of an earlier entry for another theme, so one of the themes is
+    /// pointless.
     SamePicture {
-        /// The place of that one.
+        /// Index of that entry in `icons`.
         first: usize,
     },
-    /// An earlier one is for the same theme and of the same size.
+    /// An earlier entry has the same theme and size, so hosts would never choose this one.
     Repeated {
-        /// The place of that one.
+        /// Index of that entry in `icons`.
         first: usize,
     },
-    /// There are `icons` and no `icon`.
+    /// There are `icons` but no `icon`, so hosts that do not know `icons` show nothing.
     NoIcon,
-    /// There are more than are looked at.
+    /// There are more `icons` than are checked; the others were not looked at.
     TooMany,
 }
 
@@ -92,7 +94,7 @@ impl fmt::Display for IconProblem {
 }
 
 impl IconProblem {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier for programs that read reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -114,7 +116,7 @@ impl IconProblem {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What can be wrong with a locale file, or with where they are.
+//! Problems of locale files, and of the `localization` that says where they are.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -6,53 +6,57 @@ use std::borrow::Cow;
 use crate::{BundleFileError, BundleFileNameError};
 use mcp_attune::catalog::{self, LocaleFileProblem, LocaleKeyPath};
 
-/// What is wrong with a locale file, or with where they are.
+/// What is wrong with a locale file or with `localization`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LocaleProblem {
-    /// The place for the locale is written in another case: `${LOCALE}`.
+    /// The placeholder in `resources` is not in lower case, as in `${LOCALE}`, which not every host recognizes.
     OtherCase,
-    /// The path does not stay in the bundle.
+    /// The path in `resources` leads out of the bundle.
     Outside(BundleFileNameError),
-    /// Letters and digits as in a tag, and none that there can be.
+    /// `default_locale` passes the pattern of the official schema, but is no valid language tag.
     NoTag,
-    /// There is no locale file.
+    /// There is a `localization`, but no locale file.
     NoFiles {
-        /// Where there would be one.
+        /// The name that a German locale file would have, for the hint.
         example: String,
     },
-    /// The name of a file is no language.
+    /// The file lies where locale files do, but its name gives no language, or one that another file has
+    /// already.
     StrangeName {
-        /// The name that was meant.
+        /// The name that was probably meant, with `-` for `_`, in which case this is an error and not a
+        /// warning.
         meant: Option<String>,
     },
-    /// The file cannot be had.
+    /// The file cannot be read.
     Unavailable(BundleFileError),
-    /// Nothing of the file can be used.
+    /// The file cannot be parsed, so none of its texts are used.
     Refused(catalog::LocaleFileError),
-    /// One entry of it cannot.
+    /// One entry of the file cannot be used; the others are.
     Entry(LocaleFileProblem),
-    /// A tool or a prompt that the manifest does not list.
+    /// The file translates a tool or prompt that the manifest does not list. It has no effect.
     NotListed {
-        /// The one that was meant.
+        /// The listed name that was probably meant.
         near: Option<String>,
     },
-    /// A text that the manifest does not have.
+    /// The file translates a text that the manifest does not have.
     Surplus,
-    /// A text whose source has changed since.
+    /// The text in the manifest has changed since the translation: it differs from the noted `translated_from`.
     Stale,
-    /// Texts that are not translated.
+    /// Fewer texts are translated than [`BundleThresholds::coverage`](crate::BundleThresholds::coverage) asks
+    /// for.
     Untranslated {
-        /// Which ones.
+        /// The texts that neither this file nor a related language has.
         fields: Vec<LocaleKeyPath>,
-        /// How many there are.
+        /// Number of translatable texts in the manifest.
         total: usize,
-        /// How many hundredths are translated.
+        /// Share of translated texts in percent, rounded down.
         percent: usize,
-        /// How many should be.
+        /// The required share in percent.
         wanted: usize,
     },
-    /// More locale files than are looked at, or more bytes in them.
+    /// There are more locale files, or more bytes in them, than are checked; this file and those after it were
+    /// not.
     TooMany,
 }
 
@@ -93,7 +97,7 @@ impl fmt::Display for LocaleProblem {
 }
 
 impl LocaleProblem {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier for programs that read reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -114,7 +118,7 @@ impl LocaleProblem {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(&self) -> Cow<'static, str> {
         match self {

@@ -1,4 +1,4 @@
-//! What is wrong with a bundle: where, how badly, who says so, and what to do about it.
+//! Problems of a bundle: position, severity, source, and what to do about each.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -19,69 +19,75 @@ pub(super) use schema::ManifestTextFormat;
 pub use schema::{AcceptedDeviation, ManifestSchemaProblem};
 pub use server::ManifestConsistencyProblem;
 
-/// One thing that is wrong with a bundle.
+/// One problem that [`check`](fn@crate::check) found.
+///
+/// `Display` writes one line without severity and hint, as compilers do:
+/// `manifest.json:3:5: server.entry_point: there is no such file in the bundle`.
 ///
 /// Rules: B7.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct BundleProblem {
-    /// The name of the file in the bundle.
+    /// Name of the file in the bundle: the manifest, or a locale file.
     pub file: Box<str>,
-    /// Where in it, by names; those in lists are numbers.
+    /// JSON path inside the file: names of members, and indices of list elements as numbers. Empty for the
+    /// whole file.
     pub path: LocaleKeyPath,
-    /// The line in the file, from 1.
+    /// Line in the file, counted from 1.
     pub line: usize,
-    /// The column in the line, from 1.
+    /// Column in the line, counted from 1 in characters.
     pub column: usize,
-    /// How bad it is.
+    /// Severity.
     pub level: BundleProblemLevel,
-    /// Who says so.
+    /// Whether the official tool reports it too.
     pub by: BundleProblemSource,
-    /// Whether the official tool refuses what is accepted here, because the manifest's own document allows it.
+    /// Set if the official tool refuses something that the specification of the manifest allows. Such an error
+    /// does not make the bundle invalid for Attune, and a warning ([`BundleProblemKind::Lenient`]) goes with
+    /// it.
     pub accepted: Option<AcceptedDeviation>,
-    /// What is wrong.
+    /// The problem itself.
     pub what: BundleProblemKind,
 }
 
-/// How bad a problem is.
+/// Severity of a problem. Errors are ordered before warnings.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum BundleProblemLevel {
-    /// The bundle is not valid.
+    /// Makes the bundle invalid, unless it is [accepted](BundleProblem::accepted).
     Error,
-    /// The bundle is valid, and could be better.
+    /// Leaves the bundle valid.
     Warning,
 }
 
-/// Who says that something is a problem.
+/// Which check reports a problem.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BundleProblemSource {
-    /// The official tool would say it too.
+    /// The official schema or tool, which Attune reproduces.
     Official,
-    /// Only Attune says it.
+    /// A check of Attune's own.
     Attune,
 }
 
-/// What is wrong.
+/// What is wrong, by the area of the check.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum BundleProblemKind {
-    /// Something that the official schema does not allow.
+    /// The manifest violates the official schema, or cannot be parsed.
     Schema(ManifestSchemaProblem),
-    /// Something that the official schema does not allow, and the manifest's own document does.
+    /// The manifest violates the official schema in a way that its specification allows.
     Lenient(AcceptedDeviation),
-    /// Something in the manifest that does not fit the rest of it: the name, the version, names that are there twice, variables,
-    /// settings, arguments of prompts.
+    /// Values of the manifest contradict each other: repeated names, undefined variables, unused settings,
+    /// prompt arguments, or a version that is not semantic.
     Server(ManifestConsistencyProblem),
-    /// A file that is not there, or a path that leads elsewhere.
+    /// A path in the manifest leads out of the bundle, or its file is missing.
     Path(PathProblem),
-    /// An icon.
+    /// An icon is missing, is not what the manifest declares, or is hard to see.
     Icon(IconProblem),
-    /// A locale file, or where they are.
+    /// A locale file, or `localization` itself, has a problem.
     Locale(LocaleProblem),
 }
 
 impl BundleProblem {
-    /// Whether the bundle is not valid because of it.
+    /// Returns whether this problem alone makes the bundle invalid: an error that is not accepted.
     #[must_use]
     pub fn is_blocking(&self) -> bool {
         self.level == BundleProblemLevel::Error && self.accepted.is_none()
@@ -100,7 +106,7 @@ impl fmt::Display for BundleProblem {
 }
 
 impl BundleProblemLevel {
-    /// Its name.
+    /// Returns the word for reports: `error` or `warning`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -111,7 +117,7 @@ impl BundleProblemLevel {
 }
 
 impl BundleProblemSource {
-    /// Its name.
+    /// Returns the word for reports: `official` or `attune`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -135,7 +141,8 @@ impl fmt::Display for BundleProblemKind {
 }
 
 impl BundleProblemKind {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier in kebab case, for programs that read reports. It is part of the interface
+    /// of commands.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -148,7 +155,7 @@ impl BundleProblemKind {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it, as a short imperative or a question.
     #[must_use]
     pub fn hint(&self) -> Cow<'static, str> {
         match self {

@@ -1,22 +1,22 @@
-//! What can be wrong with a path.
+//! Problems of paths in the manifest: `server.entry_point` and `screenshots`.
 
 use core::fmt;
 use std::borrow::Cow;
 
 use crate::BundleFileNameError;
 
-/// What is wrong with a path.
+/// What is wrong with a path that the manifest names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PathProblem {
-    /// It does not stay in the bundle.
+    /// The path is not the name of a file inside the bundle.
     Outside(BundleFileNameError),
-    /// There is nothing there.
+    /// The bundle has no such file. This is a warning, since the file may still have to be built.
     Missing {
-        /// The file that was meant.
+        /// A file that was probably meant: of the same name in another folder or case, or with a similar path.
         near: Option<String>,
     },
-    /// What a server of uv needs beside its code.
+    /// The server is of type `uv`, and `pyproject.toml`, which lists its dependencies, is missing.
     NoProject,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for PathProblem {
 }
 
 impl PathProblem {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier for programs that read reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl PathProblem {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(&self) -> Cow<'static, str> {
         match self {

@@ -1,4 +1,4 @@
-//! How the official schemas can be broken, and what of it is accepted all the same.
+//! Violations of the official schemas, and those that are accepted all the same.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -9,81 +9,82 @@ use mcp_attune_wire::message::{JsonFault, JsonParseError};
 use crate::ManifestVersion;
 use mcp_attune::suggestion::quote_name;
 
-/// What a text has to look like.
+/// A format that the official schemas require of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ManifestTextFormat {
-    /// Like anything.
+    /// No requirement.
     Any,
-    /// Not empty.
+    /// At least one character.
     NotEmpty,
-    /// An address of the web.
+    /// An absolute URL, as the URL standard parses it.
     Url,
-    /// An address of e-mail.
+    /// An e-mail address without a display name.
     Email,
-    /// A path with a place for the locale.
+    /// A path that contains `${locale}`, in any case.
     Placeholder,
-    /// The tag of a language.
+    /// A text of the shape of a language tag; it need not be a valid one.
     Locale,
-    /// A width and a height.
+    /// Width and height in pixels, such as `64x64`.
     Size,
 }
 
-/// How the official schema is broken.
+/// How a manifest violates the official schema of its version, or the checks of the official tool around it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ManifestSchemaProblem {
-    /// The file is no JSON, or none that can be read in one way.
+    /// The file is not JSON, or two readers could understand it differently.
     Unreadable(JsonParseError),
-    /// The file has more bytes than a manifest may have.
+    /// The file has more than [`Manifest::MAX_BYTES`](crate::Manifest::MAX_BYTES) bytes.
     TooLarge,
-    /// The file begins with a byte order mark.
+    /// The file begins with a byte order mark, at which the official tool fails.
     ByteOrderMark,
-    /// The manifest says no version that there is.
+    /// Neither `manifest_version` nor `dxt_version` names a known version, so there is no schema to validate
+    /// with.
     NoVersion,
-    /// It says two.
+    /// `manifest_version` and `dxt_version` differ.
     OtherVersion {
-        /// The one that counts.
+        /// The version whose schema is used.
         counts: ManifestVersion,
     },
-    /// Something has to be there.
+    /// A required key is missing.
     Missing,
-    /// A name that there is not.
+    /// A key that the schema does not have. The schemas are strict and allow no others.
     UnknownKey {
-        /// The one that was meant.
+        /// The key that was probably meant.
         near: Option<String>,
-        /// The version that it came with, where that is later.
+        /// The later version of the format that introduces the key, if there is one.
         since: Option<ManifestVersion>,
     },
-    /// Another kind of value than it should be.
+    /// A value of the wrong JSON type.
     WrongType {
-        /// What it should be.
+        /// The expected type, as words with their article.
         wanted: &'static str,
-        /// What it is.
+        /// The type of the value.
         found: JsonKind,
     },
-    /// None of the words that it can be.
+    /// A text that is not one of the allowed values.
     NoSuchWord {
-        /// What is there.
+        /// The text, unescaped; `Display` escapes and shortens it.
         found: String,
-        /// The words.
+        /// The values that the schema of this version allows.
         words: Vec<&'static str>,
     },
-    /// A text that does not look as it has to.
+    /// A text that does not have the required format.
     Format(ManifestTextFormat),
-    /// The one icon is where no host finds it: `${__dirname}/icon.png`.
+    /// `icon` contains `${__dirname}`, which hosts do not replace there.
     IconVariable,
-    /// The one icon is at an absolute path.
+    /// `icon` is an absolute path.
     IconAbsolute,
-    /// The one icon is not there.
+    /// The file that `icon` names is not in the bundle.
     IconMissing,
-    /// The one icon is no PNG picture.
+    /// The file that `icon` names is not a PNG.
     IconNotPng,
-    /// The one icon is an address.
+    /// `icon` is a URL. This is only a warning: the official tool allows it, but most hosts do not show it.
     IconRemote,
 }
 
-/// The name of a kind of value, with its article.
+/// Returns the name of a JSON type with its article, for messages.
 fn with_article(kind: JsonKind) -> &'static str {
     match kind {
         JsonKind::Null => "null",
@@ -143,7 +144,7 @@ impl fmt::Display for ManifestSchemaProblem {
 }
 
 impl ManifestSchemaProblem {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier for programs that read reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -165,7 +166,7 @@ impl ManifestSchemaProblem {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the author of the manifest can do about it.
     #[must_use]
     pub fn hint(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
@@ -208,19 +209,22 @@ impl ManifestSchemaProblem {
     }
 }
 
-/// What the official schemas refuse, and the document that describes the manifest allows. It is accepted with a warning.
+/// A violation of the official schemas that the specification of the manifest allows.
+///
+/// Schema and specification contradict each other in these points. Attune accepts them with a warning, and
+/// reports that the official tool does not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AcceptedDeviation {
-    /// `localization` without `resources`.
+    /// `localization` without `resources`, which has a default.
     Resources,
-    /// `localization` without `default_locale`.
+    /// `localization` without `default_locale`, which has a default.
     DefaultLocale,
-    /// An icon with `sizes`.
+    /// An icon with `sizes` in place of `size`, as in web manifests.
     Sizes,
-    /// `compatibility` with the name of another client.
+    /// `compatibility` with the name of another client than `claude_desktop`.
     Client,
-    /// A server of uv without `mcp_config`.
+    /// A server of type `uv` without `mcp_config`, from version 0.4 on: the host knows how to start it.
     Uv,
 }
 
@@ -245,7 +249,7 @@ impl fmt::Display for AcceptedDeviation {
 }
 
 impl AcceptedDeviation {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier for programs that read reports.
     #[must_use]
     pub fn kind(self) -> &'static str {
         match self {
@@ -257,7 +261,7 @@ impl AcceptedDeviation {
         }
     }
 
-    /// What to do about it.
+    /// Returns how to satisfy the official tool as well.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {

@@ -1,57 +1,58 @@
-//! What can be wrong with how a bundle describes itself and starts its server.
+//! Problems of values in the manifest that do not fit each other.
 
 use core::fmt;
 use std::borrow::Cow;
 
 use mcp_attune::suggestion::quote_name;
 
-/// What is wrong with how a bundle describes itself and starts its server.
+/// A contradiction inside a manifest, which no schema can express.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ManifestConsistencyProblem {
-    /// A version that does not sort among others: `1.0`.
+    /// The bundle's version is not a semantic version, such as `1.0`, so hosts cannot tell which release is
+    /// newer.
     NotSemver,
-    /// The name of an earlier entry.
+    /// A tool or prompt has the name of an earlier entry of its list.
     RepeatedName,
-    /// `${user_config.NAME}` of a setting that there is not.
+    /// `mcp_config` has `${user_config.NAME}`, and `user_config` has no such setting.
     UnknownSetting {
-        /// Its name.
+        /// The name in the variable.
         name: String,
-        /// The one that was meant.
+        /// The setting that was probably meant.
         near: Option<String>,
     },
-    /// A variable that hosts do not know.
+    /// `mcp_config`, or the default of a setting, has a variable that hosts do not replace.
     UnknownVariable {
-        /// Its name.
+        /// The name of the variable, without `${` and `}`.
         name: String,
-        /// The one that was meant.
+        /// The variable that was probably meant.
         near: Option<String>,
     },
-    /// A setting that nothing refers to.
+    /// `mcp_config` does not use this setting, so the user's value never reaches the server.
     UnusedSetting,
-    /// `${arguments.NAME}` of an argument that the prompt does not have.
+    /// The text of a prompt has `${arguments.NAME}`, and the prompt does not declare such an argument.
     UnknownArgument {
-        /// Its name.
+        /// The name in the variable.
         name: String,
-        /// The one that was meant.
+        /// The argument that was probably meant.
         near: Option<String>,
     },
-    /// An argument that the text of the prompt does not have.
+    /// A prompt declares an argument that its text does not use.
     UnusedArgument,
-    /// A default of another type than the setting.
+    /// The default is not of the type of its setting.
     OtherDefault {
-        /// The type of the setting.
+        /// The type that it should have, as a word for the message.
         kind: &'static str,
     },
-    /// A default that is smaller than the least or larger than the largest.
+    /// The default is below `min` or above `max`.
     DefaultOutOfRange,
-    /// A list where one value is set.
+    /// The default is a list, but the setting does not have `"multiple": true`.
     SeveralDefaults,
-    /// The least is more than the largest.
+    /// `min` is greater than `max`.
     Backwards,
-    /// A member that means nothing for settings of this type.
+    /// The key has no effect for settings of this type, such as `min` for a text.
     Idle {
-        /// The types for which it means something.
+        /// The types for which it has an effect, as words for the message.
         kinds: &'static str,
     },
 }
@@ -86,7 +87,7 @@ impl fmt::Display for ManifestConsistencyProblem {
 }
 
 impl ManifestConsistencyProblem {
-    /// A name for programs, which stays.
+    /// Returns a stable identifier for programs that read reports.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl ManifestConsistencyProblem {
         }
     }
 
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(&self) -> Cow<'static, str> {
         let meant = |near: &String| Cow::Owned(format!("did you mean {near}?"));

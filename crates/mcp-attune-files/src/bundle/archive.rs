@@ -1,4 +1,4 @@
-//! An archive: its directory, and the data of its entries.
+//! An opened archive: its checked directory, and the decompression of its entries.
 
 use std::io::{self, Read};
 
@@ -11,14 +11,17 @@ use super::limits::MAX_ARCHIVE_BYTES;
 use super::signature;
 use super::source::{ArchiveRange, ArchiveSource};
 
+/// A zip archive whose directory was read and checked.
 pub(super) struct Archive {
     source: ArchiveSource,
+    /// Files and folders, sorted by name, so that they can be searched.
     entries: Vec<ArchiveEntry>,
-    /// What follows the archive proper.
+    /// The DER of the signature that follows the zip archive proper.
     signature: Option<Box<[u8]>>,
 }
 
 impl Archive {
+    /// Finds the signature, and reads the directory of what is before it. No entry is decompressed yet.
     pub(super) fn open(source: ArchiveSource) -> Result<Self, BundleOpenError> {
         if source.len() > MAX_ARCHIVE_BYTES {
             return Err(BundleOpenError::Archive(ArchiveError::TooLarge));
@@ -29,20 +32,22 @@ impl Archive {
         Ok(Self { source, entries, signature })
     }
 
-    /// The bytes of its signature.
+    /// Returns the DER of the signature.
     pub(super) fn signature(&self) -> Option<&[u8]> {
         self.signature.as_deref()
     }
 
-    /// Files and folders, by their names.
+    /// Returns all files and folders, sorted by name.
     pub(super) fn entries(&self) -> &[ArchiveEntry] {
         &self.entries
     }
 
+    /// Iterates over the names of all files, sorted.
     pub(super) fn files(&self) -> impl Iterator<Item = &BundleFileName> {
         self.entries.iter().filter(|it| !it.folder).map(|it| &it.name)
     }
 
+    /// Decompresses one file of at most `most` bytes into memory.
     pub(super) fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
         let found = self.entries.binary_search_by(|it| it.name.cmp(name)).ok();
         let entry = found.and_then(|at| self.entries.get(at)).ok_or(BundleReadError::Missing)?;
@@ -63,7 +68,11 @@ impl Archive {
         Ok(bytes)
     }
 
-    /// Copies the data of an entry. No more is written than its directory entry says, whatever its data unpacks to.
+    /// Decompresses the data of an entry into a writer, and verifies its size and checksum.
+    ///
+    /// Never writes more than the size in the directory, whatever the data unpacks to, so that limits checked
+    /// by the directory hold. The data has to use up exactly the packed bytes, too. After an error, the writer
+    /// may have got a part of the data.
     pub(super) fn copy(&self, entry: &ArchiveEntry, into: &mut impl io::Write) -> Result<(), EntryCopyError> {
         let part = self.source.range(entry.data, entry.data + entry.packed);
         let mut from = if entry.deflated {
@@ -103,7 +112,7 @@ impl Archive {
     }
 }
 
-/// Whether the data is to blame, and not the disk.
+/// Returns whether the data is to blame for an error, and not the disk.
 fn is_broken(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -113,18 +122,22 @@ fn is_broken(error: &io::Error) -> bool {
 
 /// Why the data of an entry could not be copied.
 pub(super) enum EntryCopyError {
+    /// The data is damaged, or not of the size in the directory.
     Entry(ArchiveEntryError),
+    /// Reading the archive failed.
     Read(io::Error),
+    /// Writing failed.
     Written(io::Error),
 }
 
+/// A reader of an entry's unpacked data, by its compression method.
 enum ArchiveEntryReader<'a> {
     Stored(ArchiveRange<'a>),
     Deflated(DeflateDecoder<ArchiveRange<'a>>),
 }
 
 impl ArchiveEntryReader<'_> {
-    /// How many bytes of the archive it took.
+    /// Returns how many packed bytes were used up.
     fn archive_bytes_read(&self) -> u64 {
         match self {
             Self::Stored(part) => part.bytes_read(),

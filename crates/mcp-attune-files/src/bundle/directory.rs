@@ -1,13 +1,14 @@
-//! The directory of an archive, read strictly: what two tools could take differently is refused.
+//! Strict reading of a zip archive's central directory: what two tools could understand differently is refused.
 //!
 //! 1. The end record ends the archive, and is the last thing that looks like one.
 //! 2. The directory ends where the end record begins, and has as many entries as that says.
-//! 3. The entries lie one after the other from the first byte up to the directory, with nothing in between, so that
-//!    whoever reads an archive from its beginning finds the same files.
-//! 4. What stands before each entry's data says the same as the directory.
-//! 5. Names stay inside, and are different files on every system.
+//! 3. The entries lie one after the other from the first byte up to the directory, with nothing in between, so
+//!    that whoever reads an archive from its beginning finds the same files.
+//! 4. The local header before each entry's data says the same as the directory.
+//! 5. Names stay in the bundle, and are different files on every system.
 //!
-//! Ready-made readers are made to get files out of archives that are not quite right. This one is made to refuse those.
+//! Zip libraries are made to get files out of archives that are not quite right. This reader is made to refuse
+//! those, because the tool that checks a bundle and the host that installs it have to see the same files.
 //!
 //! Rules: B2, B8.
 
@@ -20,24 +21,30 @@ use super::limits::{
 use super::name_clashes::{FileNameClash, TakenFileNames};
 use super::source::ArchiveSource;
 
-/// A file or a folder in an archive.
+/// A file or a folder in an archive, as the directory describes it.
 #[derive(Debug)]
 pub(super) struct ArchiveEntry {
     pub(super) name: BundleFileName,
     pub(super) folder: bool,
-    /// Unix permissions; 0 where it has none.
+    /// Unix permission bits (`0o777` at most); 0 if the archive has none.
     pub(super) mode: u32,
+    /// Whether the data is compressed with deflate, and not stored as it is.
     pub(super) deflated: bool,
+    /// CRC-32 of the unpacked data.
     pub(super) checksum: u32,
-    /// How many bytes it has in the archive.
+    /// Size in the archive in bytes.
     pub(super) packed: u64,
-    /// How many it has unpacked.
+    /// Unpacked size in bytes.
     pub(super) size: u64,
-    /// Where its data begins.
+    /// Offset of the data in the archive.
     pub(super) data: u64,
 }
 
-/// Reads the directory of the archive that the first `length` bytes are. The entries come in the order of their names.
+/// Reads and checks the directory of the archive that the first `length` bytes are. Returns the entries sorted
+/// by name.
+///
+/// Sizes are checked as the directory and the headers state them; the data itself is verified when it is
+/// decompressed.
 pub(super) fn read(source: &ArchiveSource, length: u64) -> Result<Vec<ArchiveEntry>, BundleOpenError> {
     let end = ZipEndRecord::find(source, length)?;
     let bytes = source
@@ -90,7 +97,7 @@ pub(super) fn read(source: &ArchiveSource, length: u64) -> Result<Vec<ArchiveEnt
     Ok(entries)
 }
 
-/// Numbers and bytes, one after the other.
+/// A cursor over little-endian numbers and bytes. Every read returns `None` at the end.
 struct ZipRecordReader<'a>(&'a [u8]);
 
 impl<'a> ZipRecordReader<'a> {
@@ -109,17 +116,26 @@ impl<'a> ZipRecordReader<'a> {
     }
 }
 
-/// What the end record says.
+/// What the end record says of the directory.
 struct ZipEndRecord {
     entries: usize,
+    /// Offset of the directory in the archive.
     directory: u64,
+    /// Size of the directory.
     bytes: usize,
 }
 
 impl ZipEndRecord {
+    /// The signature of an end record.
     const MARK: &[u8] = b"PK\x05\x06";
+    /// The size of an end record without its comment.
     const LENGTH: usize = 22;
 
+    /// Finds the end record: the last signature in the reach of the longest comment, if its comment ends where
+    /// the archive does.
+    ///
+    /// If only an earlier one does, the archive has two ends and tools would choose differently, so it is
+    /// refused.
     fn find(source: &ArchiveSource, length: u64) -> Result<Self, BundleOpenError> {
         // As far back as the longest comment.
         let start = length.saturating_sub((Self::LENGTH + usize::from(u16::MAX)) as u64);
@@ -149,7 +165,7 @@ impl ZipEndRecord {
         read.map_err(BundleOpenError::Archive)
     }
 
-    /// Reads the record that stands at `at`, without its mark.
+    /// Parses the record at offset `at`, after its signature, and checks that the directory ends right there.
     fn read(mut record: ZipRecordReader<'_>, at: u64) -> Result<Self, ArchiveError> {
         let mut numbers = || {
             let (disk, of_directory, here) = (record.read_u16()?, record.read_u16()?, record.read_u16()?);
@@ -178,7 +194,7 @@ impl ZipEndRecord {
     }
 }
 
-/// An entry as the directory has it.
+/// A record of the directory.
 struct ZipDirectoryEntry<'a> {
     flags: u16,
     method: u16,
@@ -186,25 +202,26 @@ struct ZipDirectoryEntry<'a> {
     packed: u32,
     size: u32,
     disk: u16,
-    /// What a Unix system knows of it, and others do not say.
+    /// The Unix mode, with the kind of file in its upper bits; usually 0 if the archive was not made on Unix.
     mode: u32,
-    /// Where it begins in the archive.
+    /// Offset of the local header.
     at: u64,
     name: &'a [u8],
+    /// Extra fields, which may contain a second name.
     extra: &'a [u8],
 }
 
-/// Bits of an entry's flags.
+/// Bits of the general purpose flags of an entry.
 mod flag {
-    /// Encrypted, in one of three ways.
+    /// The entry is encrypted, in one of three ways.
     pub(super) const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
-    /// Its sizes stand after its data.
+    /// Sizes and checksum follow the data, in a data descriptor.
     pub(super) const AFTER: u16 = 1 << 3;
-    /// Its name is UTF-8.
+    /// The name is UTF-8.
     pub(super) const UTF8: u16 = 1 << 11;
 }
 
-/// The kinds of files in a Unix mode.
+/// Kinds of files in the upper bits of a Unix mode.
 mod kind {
     pub(super) const ALL: u32 = 0o170_000;
     pub(super) const FILE: u32 = 0o100_000;
@@ -213,6 +230,7 @@ mod kind {
 }
 
 impl<'a> ZipDirectoryEntry<'a> {
+    /// Parses the next record. Returns `None` if its signature is wrong or it is cut off.
     fn read(rest: &mut ZipRecordReader<'a>) -> Option<Self> {
         if rest.read_bytes(4)? != b"PK\x01\x02" {
             return None;
@@ -229,11 +247,12 @@ impl<'a> ZipDirectoryEntry<'a> {
         Some(Self { flags, method, checksum, packed, size, disk, mode, at, name, extra })
     }
 
+    /// Returns an error that names this entry.
     fn entry_error(&self, why: ArchiveEntryError) -> BundleOpenError {
         BundleOpenError::Entry { name: String::from_utf8_lossy(self.name).into(), why }
     }
 
-    /// What it is, but for where its data begins.
+    /// Checks everything that the directory says of the entry. The offset of its data is still missing then.
     fn to_entry(&self) -> Result<ArchiveEntry, ArchiveEntryError> {
         let text = std::str::from_utf8(self.name).ok();
         let text = text
@@ -278,7 +297,7 @@ impl<'a> ZipDirectoryEntry<'a> {
         Ok(ArchiveEntry { name, folder, mode, deflated, checksum: self.checksum, packed, size, data: 0 })
     }
 
-    /// Whether a field gives it another name, as some tools do that write no UTF-8.
+    /// Returns whether a Unicode Path field gives the entry another name, which some tools would use.
     fn has_other_name(&self) -> bool {
         const UNICODE_PATH: u16 = 0x7075;
         let mut rest = ZipRecordReader(self.extra);
@@ -292,7 +311,8 @@ impl<'a> ZipDirectoryEntry<'a> {
         false
     }
 
-    /// Where its data begins; `next` is where something else does.
+    /// Compares the local header with the directory, and returns the offset of the data. The data has to end
+    /// before `next`, where the next entry or the directory begins.
     fn payload_offset(&self, source: &ArchiveSource, next: u64) -> Result<u64, ArchiveEntryError> {
         const LENGTH: u64 = 30;
         let header = source
@@ -321,7 +341,8 @@ impl<'a> ZipDirectoryEntry<'a> {
         Ok(data)
     }
 
-    /// Whether so many bytes after its data belong to it.
+    /// Returns whether so many bytes between the data and whatever comes next can be the entry's data
+    /// descriptor. Its contents are not looked at.
     fn owns_trailing_bytes(&self, bytes: u64) -> bool {
         bytes == 0 || (self.flags & flag::AFTER != 0 && matches!(bytes, 12 | 16 | 20 | 24))
     }

@@ -1,4 +1,6 @@
-//! What can be wrong with a bundle on disk, where, and what to do.
+//! Errors of opening and reading bundles, with messages and hints for people.
+//!
+//! `Display` of each gives a predicate without a subject, to be put after the path or the name: "is encrypted".
 
 use std::fmt;
 use std::io;
@@ -14,125 +16,127 @@ use super::limits::{
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundleOpenError {
-    /// The system does not give it.
+    /// The system refuses to read it, or it does not exist.
     Unreadable(io::ErrorKind),
-    /// It is neither a folder nor a file.
+    /// It is neither a folder nor a regular file.
     Special,
     /// There is no `manifest.json` at its top.
     NoManifest {
-        /// The folder in it that has one.
+        /// The folder at the top of an archive that has one, probably because the folder was packed and not
+        /// what is in it.
         elsewhere: Option<Box<str>>,
     },
-    /// There is a `manifest.json`, and it cannot be had.
+    /// There is a `manifest.json`, but it cannot be read.
     Unavailable(BundleReadError),
-    /// The manifest is none.
+    /// The manifest cannot be parsed.
     Manifest {
         /// Why not.
         why: ManifestError,
-        /// The file, for whoever shows where; empty where it is too large.
+        /// The bytes of the manifest, so that a check can show where it is wrong; empty if it is too large.
         file: Box<[u8]>,
     },
-    /// The archive as a whole is not as it should be.
+    /// The archive as a whole is refused.
     Archive(ArchiveError),
-    /// One of its entries is not.
+    /// The archive is refused because of one of its entries.
     Entry {
-        /// Its name, as the archive has it.
+        /// The name in the archive, unescaped and not to be trusted. `Display` escapes and shortens it.
         name: Box<str>,
         /// What is wrong with it.
         why: ArchiveEntryError,
     },
 }
 
-/// Why an archive cannot be read.
+/// Why an archive is refused as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ArchiveError {
-    /// No zip archive, or one that is cut off.
+    /// It is not a zip archive, or is cut off.
     NoEnd,
-    /// It ends as signed bundles do, and no signature fits.
+    /// It ends with the mark of signed bundles, but has no valid signature block before it.
     Signature,
-    /// Two places that could be its end.
+    /// There are two candidates for its end record, so tools would differ about its entries.
     TwoEnds,
-    /// More than [`MAX_ARCHIVE_BYTES`].
+    /// It has more than [`MAX_ARCHIVE_BYTES`] bytes.
     TooLarge,
-    /// More than [`MAX_ENTRIES`].
+    /// It has more than [`MAX_ENTRIES`] entries.
     TooMany,
-    /// A directory of more than [`MAX_DIRECTORY_BYTES`] bytes.
+    /// Its directory has more than [`MAX_DIRECTORY_BYTES`] bytes.
     LargeDirectory,
-    /// In the form for archives that are larger than any that is read here.
+    /// It is in the zip64 format, which no archive within the bounds needs.
     Zip64,
-    /// One of several parts.
+    /// It is one part of a multi-part archive.
     Split,
-    /// Its directory is not where it says, or is cut off, or has more or fewer entries than it says.
+    /// Its directory is not where the end record says, is cut off, or has another number of entries.
     Directory,
-    /// Bytes that belong to no entry: before the first, or between two.
+    /// It has bytes that belong to no entry: before the first, between two, or before the end record.
     Hidden,
-    /// More than [`MAX_UNPACKED_BYTES`] bytes, all files together.
+    /// Its files would have more than [`MAX_UNPACKED_BYTES`] bytes together.
     Unpacked,
 }
 
-/// What is wrong with one entry of an archive.
+/// What is wrong with one entry of an archive, or with a file that is to become one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ArchiveEntryError {
-    /// Its name leads elsewhere, or cannot be used everywhere.
+    /// Its name leads out of the bundle, or means something else on some systems.
     Name(BundleFileNameError),
-    /// Its name is no UTF-8, or does not say that it is.
+    /// Its name is not UTF-8, or not marked as such.
     Encoding,
-    /// It has a second name that differs, before its data or in a field of its own.
+    /// It has a second, different name, in its local header or in an extra field.
     SecondName,
-    /// The same name twice.
+    /// Another entry has the same name.
     Twice,
-    /// The name differs from this one only in case or in how letters are put together.
+    /// This other name differs only in case or in the composition of letters, and is the same file on many
+    /// systems.
     Twin(Box<str>),
-    /// Another entry has this name as its folder.
+    /// The name is used both as a file and as a folder.
     FileAndFolder,
-    /// A link.
+    /// It is a symbolic link.
     Link,
-    /// A device, a pipe or the like.
+    /// It is a device, a pipe or the like.
     Special,
-    /// A folder with data, or a folder by its mode and not by its name.
+    /// Its name, its mode and its size do not agree whether it is a folder.
     Folder,
-    /// Encrypted.
+    /// It is encrypted.
     Encrypted,
-    /// Packed with another method than those that bundles are packed with.
+    /// It is compressed with this method, and neither stored nor deflated.
     Method(u16),
-    /// More than [`MAX_FILE_BYTES`] bytes.
+    /// It has more than [`MAX_FILE_BYTES`] bytes unpacked.
     TooLarge,
-    /// More than [`MAX_RATIO`] times as large as packed.
+    /// It is larger than [`RATIO_MIN_BYTES`], and more than [`MAX_RATIO`] times as large as packed.
     Ratio,
-    /// It is where another entry is, or where the directory is.
+    /// Its data overlaps with the next entry or with the directory.
     Overlap,
-    /// What stands before its data is not what the directory says.
+    /// There is no local header where the directory says, or it says something else than the directory.
     Header,
-    /// It has more or fewer bytes than the directory says, or is cut off.
+    /// Its data has another size than the directory says.
     Size,
-    /// Its data is not what was packed.
+    /// Its data cannot be decompressed, or its checksum is wrong.
     Data,
 }
 
-/// Why a file of a bundle cannot be had.
+/// Why a file of a bundle cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundleReadError {
-    /// It is not there.
+    /// There is no such file.
     Missing,
     /// It is a folder, a device or the like.
     NoFile,
-    /// It is a link that leads out of the bundle.
+    /// It is a link, or behind a link, that leads out of the bundle.
     Outside,
-    /// It has more bytes than were asked for.
+    /// It is larger than the caller accepts.
     TooLarge {
-        /// So many were.
+        /// The size in bytes that the caller accepts.
         most: u64,
     },
-    /// The system does not give it.
+    /// The system refuses to read it.
     Unreadable(io::ErrorKind),
-    /// It is an entry that is not as it should be.
+    /// Its entry in the archive is damaged; or, when packing, it cannot become an entry.
     Entry(ArchiveEntryError),
 }
 
-/// A name that a stranger gave, safe to show: escaped and shortened.
+/// A name from a stranger, displayed safely: quoted, escaped and shortened to 80 characters.
 pub(super) struct EscapedFileName<'a>(pub(super) &'a str);
 
 impl fmt::Display for EscapedFileName<'_> {
@@ -144,6 +148,7 @@ impl fmt::Display for EscapedFileName<'_> {
     }
 }
 
+/// Converts bytes to mebibytes, rounded down.
 fn mib(bytes: u64) -> u64 {
     bytes >> 20
 }
@@ -164,7 +169,7 @@ impl fmt::Display for BundleOpenError {
 }
 
 impl BundleOpenError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -211,7 +216,7 @@ impl fmt::Display for ArchiveError {
 }
 
 impl ArchiveError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
@@ -261,7 +266,7 @@ impl fmt::Display for ArchiveEntryError {
 }
 
 impl ArchiveEntryError {
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -296,7 +301,7 @@ impl fmt::Display for BundleReadError {
 }
 
 impl BundleReadError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! A bundle's files for its check, which reads none itself.
+//! [`Bundle`] as the files of a check: its errors are mapped to the fewer ones that the check knows.
 
 use mcp_attune_bundle::{self as rules, BundleFileName, BundleFiles, PictureFacts};
 

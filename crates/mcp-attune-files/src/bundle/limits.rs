@@ -1,45 +1,48 @@
-//! How much of a bundle is taken. Bundles come from strangers, and whoever opens one should not have to trust it first.
+//! Bounds for bundles. They come from strangers, and opening one must be safe before it is trusted.
 //!
 //! Rules: B8.
 
-/// The most bytes of an archive.
+/// Maximum size of an archive in bytes, its signature included: 1 GiB.
 ///
-/// Desktop applications with everything in them have a few hundred megabytes. Below 4 GiB no archive needs zip64, which is
-/// therefore refused.
+/// Desktop applications with everything in them have a few hundred megabytes. Below 4 GiB no archive needs
+/// zip64, which is therefore refused.
 pub const MAX_ARCHIVE_BYTES: u64 = 1 << 30;
 
-/// The most entries of an archive, and the most files that a folder is packed from.
+/// Maximum number of entries of an archive, and of entries that are seen when a folder is walked or packed.
 ///
-/// A server with all its dependencies has some thousands, large ones some ten thousands; an archive without zip64 cannot have
-/// more than 65,535.
+/// A server with all its dependencies has some thousands, large ones some ten thousands; an archive without
+/// zip64 cannot have more than 65,535.
 pub const MAX_ENTRIES: usize = 50_000;
 
-/// The most bytes of an archive's directory: all entries with names of 500 bytes.
+/// Maximum size of an archive's central directory in bytes: 32 MiB, enough for the maximum number of entries
+/// with names of 500 bytes.
 pub const MAX_DIRECTORY_BYTES: u64 = 32 << 20;
 
-/// The most bytes of all files together, once they are unpacked.
+/// Maximum size of all files together in bytes, unpacked: 2 GiB.
 pub const MAX_UNPACKED_BYTES: u64 = 2 << 30;
 
-/// The most bytes of one file, once it is unpacked.
+/// Maximum size of one file in bytes, unpacked: 512 MiB.
 pub const MAX_FILE_BYTES: u64 = 512 << 20;
 
-/// How many times its packed size a file may have, where it is larger than [`RATIO_MIN_BYTES`].
+/// Maximum compression ratio of a file that is larger than [`RATIO_MIN_BYTES`] unpacked.
 ///
-/// Text comes to a tenth, tables of numbers to a fiftieth. Only what is nearly all the same comes near the thousandth that is
-/// the limit of the method.
+/// Text shrinks to a tenth, tables of numbers to a fiftieth. Only data that is nearly all the same comes near a
+/// thousandth, the limit of deflate. A higher ratio is therefore taken for a zip bomb.
 pub const MAX_RATIO: u64 = 200;
 
-/// Files up to this size may be as repetitive as they like.
+/// Unpacked size in bytes up to which the compression ratio is not limited: 16 MiB.
 pub const RATIO_MIN_BYTES: u64 = 16 << 20;
 
-/// The most bytes of a signature: a chain of some hundred certificates.
+/// Maximum size of a signature in bytes: 256 KiB, enough for a chain of some hundred certificates.
 pub const MAX_SIGNATURE_BYTES: u64 = 256 << 10;
 
-/// The most bytes of a picture's file.
+/// Maximum size of a picture's file in bytes: 16 MiB.
 pub const MAX_PICTURE_BYTES: u64 = 16 << 20;
 
-/// The most pixels of a picture's side; unpacked that comes to 64 MiB.
+/// Maximum width and height of a picture in pixels. A picture of this size has 64 MiB of pixels, and takes
+/// about twice as much memory while it is measured.
 pub const MAX_PICTURE_SIDE: u32 = 4096;
 
-/// The most bytes of locale files that are kept. Ready for use, they take some three times as much.
+/// Maximum size of the locale files that a bundle caches, in bytes as on disk. Compiled, they take about three
+/// times as much memory.
 pub const MAX_CACHED_LOCALE_BYTES: u64 = 64 << 20;

@@ -1,11 +1,12 @@
 //! Bundles on disk: a folder, or an archive of one, opened without trusting it.
 //!
-//! [`Bundle::open`] takes a folder, the `manifest.json` in one, or a `.mcpb` file (older ones are called `.dxt`; both are zip
-//! archives). Opening reads the manifest and learns which locale files there are; of a folder nothing else is looked at, of
-//! an archive the directory. Files are read when they are needed, up to a bound that the caller names.
+//! [`Bundle::open`] takes a folder, the `manifest.json` in one, or a `.mcpb` file (older ones are called
+//! `.dxt`; both are zip archives). Opening parses the manifest and finds the locale files. For that, a folder
+//! is listed only where locale files can be; of an archive, the whole directory is checked. Other files are
+//! read when they are needed, up to a size that the caller names.
 //!
-//! Archives that are not quite right are refused as a whole, with the entry and the reason; what the limits are is in
-//! [`limits`]. Nothing of a bundle is run, fetched or followed out of it.
+//! An archive that is malformed or ambiguous is refused as a whole, with the entry and the reason; the bounds
+//! are in [`limits`]. Nothing of a bundle is run or fetched, and no link is followed out of it.
 //!
 //! Rules: B1, B2, B4, B5, B8.
 
@@ -52,7 +53,10 @@ use self::source::ArchiveSource;
 use self::tree::BundleFolder;
 pub use self::unpack::BundleUnpackError;
 
-/// A bundle that was opened.
+/// An opened bundle: its manifest, its locale files, and access to everything else in it.
+///
+/// It can be shared between threads. Locale files and measurements of pictures are cached, and changes on disk
+/// after opening are not followed.
 ///
 /// ```
 /// use mcp_attune::language::Tag;
@@ -73,34 +77,41 @@ pub use self::unpack::BundleUnpackError;
 pub struct Bundle {
     place: BundleStorage,
     manifest: Manifest,
+    /// The manifest's file, unchanged, for checks that report positions in it.
     bytes: Vec<u8>,
     locales: BundleLocales,
-    /// How many files were read.
+    /// Number of files that were read, for tests of lazy loading.
     reads: AtomicUsize,
+    /// Compiled locale files.
     kept: Mutex<CachedBundleLocales>,
-    /// The pictures that were looked at: a large one takes longer than all the rest.
+    /// Measurements of pictures: decoding a large one takes longer than everything else.
     seen: Mutex<HashMap<BundleFileName, Result<PictureFacts, PictureReadError>>>,
 }
 
+/// Where the files of a bundle are.
 enum BundleStorage {
     Tree(BundleFolder),
     Archive(Archive),
 }
 
-/// Locale files that were read.
+/// Locale files that were read, by name.
 #[derive(Default)]
 struct CachedBundleLocales {
-    /// None where it cannot be used.
+    /// `None` for a file that cannot be used, so that it is not read again.
     locales: HashMap<BundleFileName, Option<Arc<CompiledLocale>>>,
+    /// Total size of all files that were read through the cache. Once it exceeds the bound, no more are kept.
     bytes: u64,
 }
 
 impl Bundle {
-    /// Opens a folder, the one that a `manifest.json` is in, or an archive.
+    /// Opens a folder, the folder of a `manifest.json`, or an archive. Blocks on the disk, as all reading does.
+    ///
+    /// Every file of another name than `manifest.json` is opened as an archive, whatever its suffix is.
     ///
     /// # Errors
     ///
-    /// [`BundleOpenError`] where it is no bundle, or none that can be read safely.
+    /// [`BundleOpenError`] if it has no manifest that can be parsed, or is an archive that cannot be read
+    /// safely.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, BundleOpenError> {
         let path = path.as_ref();
         let unreadable = |error: std::io::Error| BundleOpenError::Unreadable(error.kind());
@@ -124,11 +135,12 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`BundleOpenError`] where it is no bundle, or none that can be read safely.
+    /// [`BundleOpenError`] if it has no manifest that can be parsed, or cannot be read safely.
     pub fn from_archive(archive: impl Into<Box<[u8]>>) -> Result<Self, BundleOpenError> {
         Self::new(BundleStorage::Archive(Archive::open(ArchiveSource::Memory(archive.into()))?))
     }
 
+    /// Parses the manifest and finds the locale files.
     fn new(place: BundleStorage) -> Result<Self, BundleOpenError> {
         let name = BundleFileName::parse(Manifest::FILE_NAME)
             .map_err(|_| BundleOpenError::NoManifest { elsewhere: None })?;
@@ -159,25 +171,25 @@ impl Bundle {
         Ok(Self { place, manifest, bytes, locales, reads, kept, seen })
     }
 
-    /// What its manifest says.
+    /// Returns the parsed manifest.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The manifest's file as it is.
+    /// Returns the manifest's file, byte for byte.
     #[must_use]
     pub fn manifest_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its locale files.
+    /// Returns the locale files that were found when the bundle was opened.
     #[must_use]
     pub fn locales(&self) -> &BundleLocales {
         &self.locales
     }
 
-    /// Its folder, without links in the path, where it is one.
+    /// Returns the absolute path of the bundle's folder, with links resolved; `None` for an archive.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.place {
@@ -186,8 +198,10 @@ impl Bundle {
         }
     }
 
-    /// The names of all its files, in their order. A folder is walked each time; left out are names that no bundle can have,
-    /// links that lead out, and what follows the first [`limits::MAX_ENTRIES`].
+    /// Returns the names of all files, sorted. A folder is walked each time.
+    ///
+    /// Of a folder are left out: names that no bundle can have, links to folders or out of the bundle, and
+    /// whatever comes after the first [`limits::MAX_ENTRIES`] entries.
     #[must_use]
     pub fn names(&self) -> Vec<BundleFileName> {
         match &self.place {
@@ -196,8 +210,10 @@ impl Bundle {
         }
     }
 
-    /// The signature at its end. It is only read: who signed it is not found out, nor whether the archive is what was
-    /// signed. A folder has none.
+    /// Returns the signature at the end of an archive, parsed but not verified: neither who signed nor what was
+    /// signed is checked.
+    ///
+    /// Returns `None` if there is none, and for a folder.
     #[must_use]
     pub fn signature(&self) -> Option<BundleSignature> {
         match &self.place {
@@ -206,24 +222,28 @@ impl Bundle {
         }
     }
 
-    /// Reads a file that has at most so many bytes.
+    /// Reads a file of at most `most` bytes.
     ///
     /// # Errors
     ///
-    /// [`BundleReadError`] where it is not there, is larger, or is not inside.
+    /// [`BundleReadError`] if the file is missing, larger, outside of the bundle or unreadable, or if its
+    /// archive entry is damaged.
     pub fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.place.read(name, most)
     }
 
-    /// How many files were read so far, the manifest among them.
+    /// Returns how many files were asked for so far, the manifest included.
     #[must_use]
     pub fn read_count(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// The manifest as a user of this locale sees it. Locale files are read when they are first needed, one after the other
-    /// and no more than it takes, and kept up to [`limits::MAX_CACHED_LOCALE_BYTES`] bytes; one that cannot be used is passed over.
+    /// Returns the manifest in a user's language.
+    ///
+    /// Locale files are read when they are first needed, one after the other and no more than necessary, and
+    /// kept up to [`limits::MAX_CACHED_LOCALE_BYTES`] bytes. One that is missing or cannot be used is passed
+    /// over.
     ///
     /// Rules: B4, B5.
     #[must_use]
@@ -238,6 +258,7 @@ impl Bundle {
         resolve.finish()
     }
 
+    /// Returns a locale file, from the cache or from disk; `None` if it cannot be used.
     fn locale(&self, file: &BundleLocaleFile) -> Option<Arc<CompiledLocale>> {
         // Held while it is read, so that two who need the same file read it once.
         let mut kept = self.lock_cache();
@@ -267,7 +288,8 @@ impl BundleStorage {
         }
     }
 
-    /// The folder of a manifest that is not at the top, as in an archive of a folder.
+    /// Returns the folder of a manifest that is one level too deep, as if the folder had been packed and not
+    /// what is in it. Only archives are searched. It makes the error message helpful.
     fn nested_manifest_folder(&self) -> Option<Box<str>> {
         let Self::Archive(archive) = self else { return None };
         let mut folders = archive.files().filter_map(|name| {

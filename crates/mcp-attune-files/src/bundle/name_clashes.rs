@@ -1,4 +1,4 @@
-//! Names that some systems take for the same.
+//! Names that some file systems take for the same file, because they ignore case or normalize Unicode.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,7 +7,8 @@ use std::collections::hash_map::Entry;
 use icu_casemap::CaseMapper;
 use icu_normalizer::{ComposingNormalizer, DecomposingNormalizer};
 
-/// What a name is where neither case counts nor how its letters are put together.
+/// Returns a form that is equal for names that differ only in case or in the composition of letters (`é` as one
+/// character or two).
 pub(super) fn fold_name(name: &str) -> Cow<'_, str> {
     if name.is_ascii() {
         if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -20,23 +21,24 @@ pub(super) fn fold_name(name: &str) -> Cow<'_, str> {
     ComposingNormalizer::new_nfc().normalize(&folded).into_owned().into()
 }
 
-/// The names of a bundle so far, each with the folders that it is in.
+/// The names of a bundle so far, and of all folders that they are in: by folded name, the spelling and whether
+/// it is a folder.
 #[derive(Default)]
 pub(super) struct TakenFileNames(HashMap<Box<str>, (Box<str>, bool)>);
 
-/// Why a name cannot stand beside those that were there before.
+/// Why a name cannot be added to those that are there already.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum FileNameClash {
     /// The same file again.
     Twice,
-    /// A file and a folder.
+    /// The name is a file in one place and a folder in another.
     FileAndFolder,
-    /// Another name for some systems only.
+    /// Another spelling of a name that is there, the same file on some systems. Folders count too.
     Twin(Box<str>),
 }
 
 impl TakenFileNames {
-    /// Adds a name.
+    /// Adds a file or folder, and the folders that it is in. The same folder may be added again.
     pub(super) fn add(&mut self, name: &str, folder: bool) -> Result<(), FileNameClash> {
         self.insert_name(name, folder, true)?;
         let mut rest = name;
@@ -50,7 +52,8 @@ impl TakenFileNames {
         Ok(())
     }
 
-    /// Whether it was there already.
+    /// Adds one name. Returns whether it was there already. `own` is false for a folder that only contains an
+    /// entry.
     fn insert_name(&mut self, name: &str, folder: bool, own: bool) -> Result<bool, FileNameClash> {
         match self.0.entry(fold_name(name).into()) {
             Entry::Vacant(place) => {

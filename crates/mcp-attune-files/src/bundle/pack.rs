@@ -1,11 +1,15 @@
-//! A folder as an archive: from the same files the same bytes, wherever and whenever they are packed.
+//! Packing of a folder into an archive: the same files give the same bytes, wherever and whenever they are
+//! packed.
 //!
-//! 1. Files come in the order of their names, dated 1980-01-01, which is the first day that archives know, with the modes 644 or 755.
-//! 2. Left out is what the official tool leaves out, and what `.mcpbignore` names, in the way of `.gitignore`.
-//! 3. Links are packed as what they lead to, and refused where that is outside.
-//! 4. What [`Bundle::open`](super::Bundle::open) would refuse is not packed. Sizes, and whether a file packs too well, are looked at before
-//!    anything is written.
-//! 5. Whoever looks at the archive sees what it was or what it is, and never a part.
+//! 1. Files are sorted by name, dated 1980-01-01, the first day that archives can express, and have the modes
+//!    644 or 755.
+//! 2. Files that the official tool leaves out are left out, and those that `.mcpbignore` names, in the syntax
+//!    of `.gitignore`.
+//! 3. Links are packed as what they lead to, and refused if that is outside of the folder.
+//! 4. Names, sizes and compression ratios that [`Bundle::open`](super::Bundle::open) would refuse are not
+//!    packed. They are checked before anything is written; sizes and ratios again while files are compressed.
+//! 5. The archive is written to a temporary file and renamed, so that readers see the old or the new one, never
+//!    a part.
 //!
 //! Rules: B8.
 
@@ -29,7 +33,8 @@ use super::name_clashes::{FileNameClash, TakenFileNames};
 use super::pack_limits::{self, CHUNK_BYTES, PackLimitError};
 use crate::store::{NotAFile, resolve_write_target};
 
-/// What the official tool leaves out: what editors, package managers and version control leave behind, and secrets.
+/// Patterns that the official tool leaves out: remains of editors, package managers and version control, and
+/// secrets.
 const LEFT_OUT: [&str; 33] = [
     ".DS_Store",
     "Thumbs.db",
@@ -66,51 +71,51 @@ const LEFT_OUT: [&str; 33] = [
     "tsconfig.json",
 ];
 
-/// The file that names what else is left out.
+/// The file with further patterns.
 const IGNORE_FILE: &str = ".mcpbignore";
-/// The most bytes of that file.
+/// Maximum size of that file in bytes.
 const MAX_IGNORE_BYTES: u64 = 1 << 20;
 
-/// What was packed.
+/// What was packed, for a report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PackedBundle {
-    /// The files in it, with their sizes, by their names.
+    /// The packed files, sorted by name, with their unpacked sizes in bytes.
     pub files: Vec<(BundleFileName, u64)>,
-    /// The files and folders that were left out, by their names; those of folders end in `/`, and what is in them is not
-    /// named.
+    /// Files and folders that were left out, sorted. Names of folders end in `/`, and what is in them is not
+    /// listed.
     pub left_out: Vec<Box<str>>,
-    /// How many bytes the archive has.
+    /// Size of the archive in bytes.
     pub bytes: u64,
-    /// The SHA-256 of the archive.
+    /// SHA-256 of the archive.
     pub sha256: [u8; 32],
 }
 
-/// Why a folder was not packed. What was at the archive's place before is still there.
+/// Why a folder was not packed. An archive that was at the target before is still there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundlePackError {
-    /// The folder cannot be read.
+    /// The folder cannot be listed.
     Unreadable(io::ErrorKind),
-    /// No `manifest.json` would be in the archive.
+    /// There is no `manifest.json` at the top of the folder, or it is left out.
     NoManifest,
-    /// A line of `.mcpbignore` is no pattern.
+    /// A line of `.mcpbignore` is not a valid pattern.
     Pattern {
-        /// Its number, from 1.
+        /// The number of the line, counted from 1.
         line: usize,
     },
     /// A file cannot be packed.
     File {
-        /// Its name.
+        /// Its name in the bundle.
         name: Box<str>,
-        /// Why.
+        /// Why it cannot be packed.
         why: BundleReadError,
     },
-    /// The archive would be larger than is read.
+    /// The archive would exceed a bound, so that nobody could open it.
     Archive(ArchiveError),
-    /// What is at the archive's place is no file, and stays.
+    /// The target exists and is not a regular file. It is left as it is.
     NotAFile,
-    /// The system does not take it.
+    /// Creating or writing the archive failed.
     Unwritable(io::ErrorKind),
 }
 
@@ -129,7 +134,7 @@ impl fmt::Display for BundlePackError {
 }
 
 impl BundlePackError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -146,17 +151,20 @@ impl BundlePackError {
 
 impl std::error::Error for BundlePackError {}
 
-/// How far a packing is, in bytes of the files that are packed.
+/// Progress of packing, in bytes of the files that are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PackProgress {
-    /// What is done.
+    /// Bytes that were compressed so far.
     pub done: u64,
-    /// What there is to do.
+    /// Bytes of all files, as measured before packing began.
     pub total: u64,
 }
 
-/// Packs a folder. The manifest must be there; whether it is right is not looked at.
+/// Packs a folder into an archive at `out`, which is replaced if it exists. Blocks until it is done.
+///
+/// There has to be a `manifest.json`; whether it is valid is not checked. The archive itself is left out if it
+/// is in the folder.
 ///
 /// # Errors
 ///
@@ -165,7 +173,7 @@ pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<PackedBun
     pack_with_progress(folder, out, &mut |_| {})
 }
 
-/// The same; `progress` is told about each megabyte that is packed.
+/// Packs a folder as [`pack`] does, and calls `progress` after each megabyte or smaller rest of a file.
 ///
 /// # Errors
 ///
@@ -213,19 +221,24 @@ pub fn pack_with_progress(
     packed
 }
 
-/// A file that is packed.
+/// A file that will be packed.
 struct FileToPack {
     name: BundleFileName,
+    /// Its absolute path, with links resolved.
     path: PathBuf,
 }
 
-/// What is found in a folder.
+/// A walk over the folder that collects the files to pack.
 struct PackWalk<'a> {
     root: &'a Path,
+    /// The archive that is written, which is not packed into itself.
     out: &'a Path,
     ignore: Gitignore,
+    /// Names so far, to refuse those that are the same file on some systems.
     taken: TakenFileNames,
+    /// Number of entries so far, those that are left out included.
     seen: usize,
+    /// The files by name, which gives their order in the archive.
     files: BTreeMap<Box<str>, FileToPack>,
     left_out: Vec<Box<str>>,
 }
@@ -237,7 +250,8 @@ impl<'a> PackWalk<'a> {
         Ok(Self { root, out, ignore, taken, seen, files, left_out })
     }
 
-    /// Finds what is in one folder, whose real path is known.
+    /// Walks one folder: `name` is its name in the bundle, empty for the top, and `path` its path with links
+    /// resolved.
     fn walk_folder(&mut self, name: &str, path: &Path) -> Result<(), BundlePackError> {
         let unreadable = |name: &str, error: &io::Error| match name {
             "" => BundlePackError::Unreadable(error.kind()),
@@ -264,6 +278,7 @@ impl<'a> PackWalk<'a> {
         Ok(())
     }
 
+    /// Decides about one entry: it is left out, walked, or added to the files; or it makes packing fail.
     fn walk_entry(&mut self, name: String, path: &Path) -> Result<(), BundlePackError> {
         let unfit = |why| BundlePackError::File { name: name.as_str().into(), why };
         // What it is, and where a link leads to: links to nowhere are refused where they are not left out.
@@ -301,7 +316,8 @@ impl<'a> PackWalk<'a> {
     }
 }
 
-/// What is left out. What `.mcpbignore` says comes last, so that it can take back what the official tool leaves out.
+/// Builds the matcher of what is left out. The patterns of `.mcpbignore` come last, so that they can take back
+/// those of the official tool with `!`.
 fn ignore_patterns(root: &Path) -> Result<Gitignore, BundlePackError> {
     let mut builder = GitignoreBuilder::new("");
     // As the official tool does.
@@ -328,7 +344,8 @@ fn ignore_patterns(root: &Path) -> Result<Gitignore, BundlePackError> {
     builder.build().map_err(|_| BundlePackError::Pattern { line: 1 })
 }
 
-/// Writes the archive of these files.
+/// Writes the archive of these files, and flushes it to disk. `packed_bytes` is called with each number of
+/// compressed bytes.
 fn write_archive(
     files: &BTreeMap<Box<str>, FileToPack>,
     left_out: Vec<Box<str>>,
@@ -366,17 +383,21 @@ fn write_archive(
     Ok(PackedBundle { files: packed, left_out, bytes, sha256: hash.finalize().into() })
 }
 
-/// A file on its way into an archive.
+/// A file that was compressed, in memory.
 struct PackedEntry<'a> {
     name: &'a BundleFileName,
+    /// The Unix mode: a regular file with 644, or 755 if it is executable.
     mode: u32,
+    /// 8 for deflate; 0, stored, if deflate would not make it smaller.
     method: u16,
     checksum: u32,
+    /// Unpacked size in bytes.
     size: u32,
     data: Vec<u8>,
 }
 
 impl<'a> PackedEntry<'a> {
+    /// Reads and compresses one file, within the bounds.
     fn compress_file(
         name: &'a BundleFileName,
         path: &Path,
@@ -404,7 +425,7 @@ impl<'a> PackedEntry<'a> {
         Ok(Self { name, mode, method, checksum, size, data })
     }
 
-    /// What both of its headers have.
+    /// Returns the fields that the local header and the directory record share.
     fn common_fields(&self) -> Vec<u8> {
         const UTF8: u16 = 1 << 11;
         const FIRST_DAY: u16 = 1 << 5 | 1;
@@ -416,11 +437,12 @@ impl<'a> PackedEntry<'a> {
         bytes
     }
 
+    /// Returns the local header.
     fn header(&self) -> Vec<u8> {
         [b"PK\x03\x04", &*self.common_fields(), self.name.as_str().as_bytes()].concat()
     }
 
-    /// As the directory has it; its header begins at `at`.
+    /// Returns the directory record; `at` is the offset of the local header.
     fn directory_record(&self, at: u64) -> Vec<u8> {
         const UNIX: u8 = 3;
         let mut rest = Vec::new();
@@ -439,7 +461,7 @@ fn end_record(entries: usize, directory: usize, at: u64) -> Vec<u8> {
     bytes
 }
 
-/// The limits keep every number of an archive far below these.
+/// Converts a number of an archive. The limits keep all of them below the maximum.
 fn as_u16(number: usize) -> u16 {
     number.try_into().unwrap_or(u16::MAX)
 }
@@ -456,12 +478,13 @@ fn push_u32s(into: &mut Vec<u8>, numbers: &[u32]) {
     into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
+/// Returns whether anybody may execute the file.
 #[cfg(unix)]
 fn is_program(about: &fs::Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o111 != 0
 }
 
-/// Other systems do not say.
+/// Returns false: systems other than Unix do not say.
 #[cfg(not(unix))]
 fn is_program(_: &fs::Metadata) -> bool {
     false

@@ -1,4 +1,4 @@
-//! Whether files can be packed at all, found out before any of them is.
+//! Checks of the limits for files that are to be packed, before the slow part begins.
 //!
 //! Rules: B8.
 
@@ -13,19 +13,19 @@ use mcp_attune_bundle::BundleFileName;
 use super::fault::{ArchiveEntryError, ArchiveError, BundleReadError};
 use super::limits::{MAX_FILE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES, RATIO_MIN_BYTES};
 
-/// How much of a file is read at a time.
+/// How many bytes are compressed at a time, between two reports of progress.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
 /// Why files cannot be packed.
 #[derive(Debug)]
 pub(super) enum PackLimitError {
-    /// One of them, and why.
+    /// This file cannot, for this reason.
     File(Box<str>, BundleReadError),
-    /// All of them together.
+    /// All files together exceed a bound.
     All(ArchiveError),
 }
 
-/// Says what no archive may hold; else how many bytes all files have.
+/// Checks sizes and compression ratios, and returns the size of all files together in bytes.
 pub(super) fn check<'f>(
     files: impl Iterator<Item = (&'f BundleFileName, &'f Path)> + Clone,
 ) -> Result<u64, PackLimitError> {
@@ -51,8 +51,10 @@ pub(super) fn check<'f>(
     Ok(total)
 }
 
-/// Whether a large file comes to less than is allowed even when it is packed in haste. Of an ordinary file only the
-/// beginning is read: as soon as enough has come out, the rest does not matter.
+/// Returns whether a large file exceeds the maximum compression ratio even with fast compression.
+///
+/// Of an ordinary file only the beginning is read: as soon as enough has come out, the rest does not matter.
+/// Since the best compression may do better, the ratio is checked again when the file is packed.
 fn packs_too_well(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let size = file.metadata()?.len();

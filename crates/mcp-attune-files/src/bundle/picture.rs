@@ -1,9 +1,9 @@
-//! Pictures, looked at.
+//! Measuring of pictures: size, transparency, and how well an icon can be seen.
 //!
-//! How far an icon stands out is the contrast of WCAG 2 between what is seen of it and its background, the mean of that
-//! quarter of it that stands out most. A quarter, because an icon is seen when a good part of it is: a dark sign on a white
-//! tile is seen on white, and a white sign without a tile is not. What can be half seen through counts by half, and in the
-//! colour that it has on that background.
+//! The visibility of an icon on a background is a mean of contrast ratios as WCAG 2 defines them: of that
+//! quarter of its visible area that has the most contrast. A quarter, because an icon is seen when a good part
+//! of it is: a dark sign on a white tile is seen on white, and a white sign without a tile is not. A pixel that
+//! is half transparent counts by half, in the colour that it has on that background.
 //!
 //! Rules: B7, B8.
 
@@ -19,25 +19,25 @@ use super::Bundle;
 use super::fault::BundleReadError;
 use super::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 
-/// What light themes have behind icons.
+/// Grey level of the background of light themes: white.
 const LIGHT: u8 = 0xff;
-/// What dark themes have behind icons, most of which are not quite black.
+/// Grey level of the background of dark themes, most of which are not quite black.
 const DARK: u8 = 0x1e;
 
-/// So many are remembered.
+/// Maximum number of pictures of a bundle whose measurements are cached.
 const MAX_CACHED_PICTURES: usize = 1000;
 
-/// Why a picture cannot be looked at.
+/// Why a picture cannot be measured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PictureReadError {
-    /// Its file cannot be had.
+    /// Its file cannot be read, or has more than [`MAX_PICTURE_BYTES`] bytes.
     Unavailable(BundleReadError),
-    /// It is no PNG.
+    /// It does not begin with the PNG signature.
     NotPng,
-    /// It is a PNG that is damaged or cut off.
+    /// It is a PNG that cannot be decoded.
     Damaged,
-    /// A side has more than [`MAX_PICTURE_SIDE`] pixels.
+    /// A side is longer than [`MAX_PICTURE_SIDE`] pixels; this is its size.
     TooLarge(PixelSize),
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for PictureReadError {
 }
 
 impl PictureReadError {
-    /// What to do about it.
+    /// Returns what the author of the bundle can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -68,11 +68,13 @@ impl PictureReadError {
 impl std::error::Error for PictureReadError {}
 
 impl Bundle {
-    /// Looks at a picture, which must be a PNG.
+    /// Decodes a PNG and measures it. The result is cached, errors included.
+    ///
+    /// Two threads that ask for the same picture at the same time may both decode it.
     ///
     /// # Errors
     ///
-    /// [`PictureReadError`] where it is none, or too large.
+    /// [`PictureReadError`] if the file cannot be read, is no PNG, is damaged, or has too many pixels.
     pub fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, PictureReadError> {
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = seen().get(name) {
@@ -88,6 +90,8 @@ impl Bundle {
     }
 }
 
+/// Decodes a PNG into RGBA pixels with eight bits a channel, and measures them. Fully transparent pixels become
+/// equal, because their colour cannot be seen. The size is checked before anything is decoded.
 fn decode_picture(file: &[u8]) -> Result<PictureFacts, PictureReadError> {
     if !file.starts_with(b"\x89PNG\r\n\x1a\n") {
         return Err(PictureReadError::NotPng);
@@ -123,9 +127,10 @@ fn decode_picture(file: &[u8]) -> Result<PictureFacts, PictureReadError> {
     Ok(measure_pixels(size, &seen))
 }
 
-/// So many pixels tell how far a picture stands out. A large one has them evenly among its others.
+/// About how many pixels are measured for contrast. Of a larger picture, they are taken evenly.
 const SAMPLED_PIXELS: usize = 1 << 16;
 
+/// Measures RGBA pixels. Transparency and the digest are of all pixels, contrast of a sample.
 fn measure_pixels(size: PixelSize, pixels: &[[u8; 4]]) -> PictureFacts {
     let linear: [f32; 256] = std::array::from_fn(|value| {
         let value = value as f32 / 255.0;
@@ -147,11 +152,14 @@ fn measure_pixels(size: PixelSize, pixels: &[[u8; 4]]) -> PictureFacts {
     PictureFacts::new(size, transparent, light.best_quarter_mean(), dark.best_quarter_mean(), digest.finish())
 }
 
-/// How much of a picture stands out how far from one background.
+/// How much of a picture has which contrast with one background.
 struct ContrastHistogram {
+    /// Grey level of the background.
     background: u8,
+    /// Relative luminance of the background, from 0 to 1.
     light: f32,
-    /// How much is seen of what has a contrast of so many hundredths.
+    /// Visible area, as a sum of alpha values, by contrast ratio in hundredths: index 100 is 1:1, index 2100 is
+    /// 21:1.
     shares: Vec<u64>,
 }
 
@@ -161,6 +169,7 @@ impl ContrastHistogram {
         Self { background, light, shares: vec![0; 2101] }
     }
 
+    /// Adds one pixel, blended with the background.
     fn add(&mut self, [red, green, blue, alpha]: [u8; 4], linear: &[f32; 256]) {
         let light = |colour: u8| {
             let (over, under) = (u32::from(alpha), 255 - u32::from(alpha));
@@ -174,7 +183,7 @@ impl ContrastHistogram {
         }
     }
 
-    /// The mean contrast of the quarter that stands out most; 1 where there is nothing to see.
+    /// Returns the mean contrast of the quarter with the most contrast, or 1 if nothing is visible.
     fn best_quarter_mean(&self) -> f32 {
         let quarter = self.shares.iter().sum::<u64>().div_ceil(4);
         let (mut left, mut sum) = (quarter, 0.0);

@@ -1,8 +1,10 @@
-//! The signature that can follow an archive: a mark, the length of what follows in four bytes, the lowest first, a CMS
-//! message (PKCS #7) in DER, and another mark, with which the file ends.
+//! The signature that may follow a zip archive.
 //!
-//! It is found and read, so that it can be told. Nothing is verified: that takes a clock, the certificates that the system
-//! trusts, and whoever installs bundles does it.
+//! Its layout is: the mark `MCPB_SIG_V1`, the length of the message as four bytes in little-endian order, a CMS
+//! message in DER (also known as PKCS #7), and the mark `MCPB_SIG_END`, with which the file ends.
+//!
+//! The signature is found and parsed for display only. It is not verified: that takes a clock and the
+//! certificates that the system trusts, and is up to the host that installs bundles.
 
 use cms::cert::CertificateChoices;
 use cms::cert::x509::der::oid::ObjectIdentifier;
@@ -16,35 +18,37 @@ use super::source::ArchiveSource;
 
 const BEGIN: &[u8] = b"MCPB_SIG_V1";
 const END: &[u8] = b"MCPB_SIG_END";
-/// What the message must be.
+/// The content type of a signed CMS message.
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
 
-/// A signature that was found and not verified.
+/// A signature that was found, and not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct BundleSignature {
-    /// The message as it is.
+    /// The CMS message in DER.
     pub der: Box<[u8]>,
-    /// What it says; none where it is no message of signed data.
+    /// What the message claims; `None` if it cannot be parsed as signed data.
     pub signed: Option<SignatureClaims>,
 }
 
-/// What a signature says of itself. Anybody can say anything.
+/// What a signature claims. Nothing of it is verified, and anybody can claim anything.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SignatureClaims {
-    /// How many signed.
+    /// Number of signers.
     pub signers: usize,
-    /// Whose certificates are in it, as RFC 4514 writes names, in no order that means anything.
+    /// Subjects of the certificates in the message, written as by RFC 4514. Their order has no meaning.
     pub subjects: Vec<String>,
 }
 
 impl BundleSignature {
+    /// Parses the DER of a signature.
     pub(super) fn read(der: &[u8]) -> Self {
         Self { der: der.into(), signed: read_claims(der) }
     }
 }
 
+/// Parses what the message claims; `None` if it is not valid signed data.
 fn read_claims(der: &[u8]) -> Option<SignatureClaims> {
     let message = ContentInfo::from_der(der).ok().filter(|it| it.content_type == SIGNED_DATA)?;
     let data = SignedData::from_der(&message.content.to_der().ok()?).ok()?;
@@ -56,14 +60,18 @@ fn read_claims(der: &[u8]) -> Option<SignatureClaims> {
     Some(SignatureClaims { signers: data.signer_infos.0.len(), subjects: subjects.collect() })
 }
 
-/// What a file ends with.
+/// The signature at the end of a file.
 pub(super) struct SignatureBlock {
-    /// How many bytes come before it.
+    /// Offset of its first mark, which is the length of the archive proper.
     pub(super) at: u64,
     pub(super) der: Box<[u8]>,
 }
 
-/// The signature that a file ends with.
+/// Finds the signature at the end of a file. Returns `None` if the file does not end with the second mark.
+///
+/// # Errors
+///
+/// [`ArchiveError::Signature`] if it does, but no first mark with a fitting length is found before it.
 pub(super) fn find(source: &ArchiveSource) -> Result<Option<SignatureBlock>, BundleOpenError> {
     let around = (BEGIN.len() + 4 + END.len()) as u64;
     let start = source.len().saturating_sub(MAX_SIGNATURE_BYTES + around);

@@ -1,11 +1,13 @@
-//! The bytes of an archive, read wherever they are needed.
+//! Random access to the bytes of an archive, in a file or in memory.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// A file, or bytes in memory.
+/// The bytes of an archive.
 pub(super) enum ArchiveSource {
+    /// An open file, and its size when it was opened.
     File(File, u64),
+    /// Bytes in memory.
     Memory(Box<[u8]>),
 }
 
@@ -22,7 +24,8 @@ impl ArchiveSource {
         }
     }
 
-    /// Reads what fits, from a place on; several readers do not disturb each other.
+    /// Reads as many bytes as are there and fit, from an offset on. Uses no shared file position, so that
+    /// several threads can read at the same time.
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize> {
         match self {
             #[cfg(unix)]
@@ -36,12 +39,12 @@ impl ArchiveSource {
         }
     }
 
-    /// The bytes from `at` to `end`, one after the other.
+    /// Returns a reader of the bytes from `at` up to `end`.
     pub(super) fn range(&self, at: u64, end: u64) -> ArchiveRange<'_> {
         ArchiveRange { source: self, start: at, at, end: end.max(at) }
     }
 
-    /// So many bytes at a place; an error where they are not there.
+    /// Reads exactly `length` bytes at an offset. Fails if there are fewer. The caller bounds `length`.
     pub(super) fn read_exact_at(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         self.range(at, at.saturating_add(length as u64)).read_exact(&mut bytes)?;
@@ -49,7 +52,7 @@ impl ArchiveSource {
     }
 }
 
-/// Some of the bytes of an archive.
+/// A reader of a range of an archive's bytes.
 pub(super) struct ArchiveRange<'a> {
     source: &'a ArchiveSource,
     start: u64,
@@ -58,7 +61,7 @@ pub(super) struct ArchiveRange<'a> {
 }
 
 impl ArchiveRange<'_> {
-    /// How many of them were read.
+    /// Returns how many bytes were read so far.
     pub(super) fn bytes_read(&self) -> u64 {
         self.at - self.start
     }

@@ -1,4 +1,4 @@
-//! A bundle that is a folder. Links that stay in it are followed, others refused.
+//! A bundle that is a folder. Links that stay in it are followed, others are refused.
 //!
 //! Rules: B2, B8.
 
@@ -11,11 +11,12 @@ use mcp_attune_bundle::{BundleFileName, Localization};
 use super::fault::BundleReadError;
 use super::limits::MAX_ENTRIES;
 
-/// How many entries of a folder of locale files are looked at.
+/// Maximum number of entries of the folder of locale files that are looked at.
 const MAX_LOCALE_ENTRIES: usize = 10_000;
 
+/// A folder with a bundle in it.
 pub(super) struct BundleFolder {
-    /// Without links in it.
+    /// Its absolute path, with links resolved.
     root: PathBuf,
 }
 
@@ -28,7 +29,8 @@ impl BundleFolder {
         &self.root
     }
 
-    /// Where a file or folder really is.
+    /// Resolves all links in the path of a file or folder. Returns [`BundleReadError::Outside`] if that leads
+    /// out of the bundle.
     fn locate(&self, name: &str) -> Result<PathBuf, BundleReadError> {
         let found = fs::canonicalize(self.root.join(name)).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => BundleReadError::Missing,
@@ -37,6 +39,8 @@ impl BundleFolder {
         if found.starts_with(&self.root) { Ok(found) } else { Err(BundleReadError::Outside) }
     }
 
+    /// Reads a regular file of at most `most` bytes. The kind is checked before opening, because opening a pipe
+    /// may block forever.
     pub(super) fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
         let unreadable = |error: std::io::Error| BundleReadError::Unreadable(error.kind());
         let path = self.locate(name.as_str())?;
@@ -55,7 +59,8 @@ impl BundleFolder {
         if bytes.len() as u64 > most { Err(BundleReadError::TooLarge { most }) } else { Ok(bytes) }
     }
 
-    /// The names of files that may be locale files, from their one folder. The rest of the tree is not looked at.
+    /// Returns the names of files that may be locale files, sorted. Only the folder where they can be is
+    /// listed, so that opening a bundle with many dependencies is fast.
     pub(super) fn locales(&self, localization: &Localization) -> Vec<String> {
         let Ok(path) = localization.resources.normalize() else { return Vec::new() };
         let (folder, named, below) = path.split_at_locale();
@@ -83,7 +88,9 @@ impl BundleFolder {
         names
     }
 
-    /// The names of all files, up to as many as an archive may have.
+    /// Walks the folder and returns the names of all files, sorted, up to as many as an archive may have.
+    ///
+    /// Left out are names that no bundle can have, and links to folders or out of the bundle.
     pub(super) fn files(&self) -> Vec<BundleFileName> {
         let (mut files, mut folders, mut seen) = (Vec::new(), vec![String::new()], 0);
         while let Some(folder) = folders.pop() {

@@ -1,4 +1,11 @@
-//! An archive as a folder.
+//! Unpacking of an archive into a folder.
+//!
+//! 1. The target does not exist, or is an empty folder. Every file and folder is created anew; nothing is
+//!    overwritten, and no links are created.
+//! 2. Names, sizes and kinds were checked when the archive was opened; sizes and checksums of the data are
+//!    verified while it is written.
+//! 3. After an error, every file and folder that was created in the target is removed again, and so is the
+//!    target if it was created.
 //!
 //! Rules: B2, B8.
 
@@ -12,24 +19,24 @@ use super::directory::ArchiveEntry;
 use super::fault::{ArchiveEntryError, EscapedFileName};
 use super::{Bundle, BundleStorage};
 
-/// Why an archive was not unpacked. Nothing of it is left then.
+/// Why an archive was not unpacked. The files that were created are removed then.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BundleUnpackError {
     /// The bundle is a folder already.
     AFolder,
-    /// There is something where it should go.
+    /// The target exists and is not an empty folder, or something appeared in it while it was written.
     NotEmpty,
-    /// An entry is not as it should be.
+    /// An entry is damaged.
     Entry {
-        /// Its name.
+        /// Its name in the archive.
         name: Box<str>,
         /// What is wrong with it.
         why: ArchiveEntryError,
     },
-    /// The archive can no longer be read.
+    /// Reading the archive failed.
     Unreadable(io::ErrorKind),
-    /// The system does not take it.
+    /// Creating or writing a file or folder failed.
     Unwritable(io::ErrorKind),
 }
 
@@ -46,7 +53,7 @@ impl fmt::Display for BundleUnpackError {
 }
 
 impl BundleUnpackError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -62,12 +69,15 @@ impl BundleUnpackError {
 impl std::error::Error for BundleUnpackError {}
 
 impl Bundle {
-    /// Unpacks an archive into a folder that is not there yet, or has nothing in it. Files and folders are made, never
-    /// links, and nothing that is there is written to; what Unix permissions the entries have, the files get.
+    /// Unpacks an archive into a folder that does not exist yet, or is empty. Missing parents of the folder are
+    /// created.
+    ///
+    /// Only files and folders are created, never links, and nothing that exists is overwritten. On Unix, files
+    /// get the permissions that the archive has for them, if any; never set-user-id and the like.
     ///
     /// # Errors
     ///
-    /// [`BundleUnpackError`]; what was written is removed again.
+    /// [`BundleUnpackError`]; what was created in the folder is removed again.
     pub fn unpack(&self, into: impl AsRef<Path>) -> Result<(), BundleUnpackError> {
         let BundleStorage::Archive(archive) = &self.place else { return Err(BundleUnpackError::AFolder) };
         let mut made = UnpackedPaths::default();
@@ -122,6 +132,7 @@ fn unpack(archive: &Archive, into: &Path, made: &mut UnpackedPaths) -> Result<()
     Ok(())
 }
 
+/// Writes one file, and sets its permissions.
 fn write_entry(archive: &Archive, entry: &ArchiveEntry, file: File) -> Result<(), EntryCopyError> {
     let mut writer = BufWriter::new(file);
     archive.copy(entry, &mut writer)?;
@@ -135,7 +146,8 @@ fn write_entry(archive: &Archive, entry: &ArchiveEntry, file: File) -> Result<()
     Ok(())
 }
 
-/// What was made, to be removed if it comes to nothing.
+/// What was created, to be removed after an error. Folders are created only if they are not in here, so that
+/// nothing that exists is written to.
 #[derive(Default)]
 struct UnpackedPaths {
     files: Vec<PathBuf>,

@@ -1,8 +1,14 @@
-//! How a call is written: `2026-11-16T13:41:28.123456Z  INFO attune::access: tools/call tool="get_weather" …`, or the same as one
-//! JSON object.
+//! How a call is written to the access log: as a line of text, or as one JSON object on a line.
 //!
-//! Written piece by piece into a buffer, because there is a line for each call: `format!` took some 5,500 instructions for one,
-//! this takes some 1,500.
+//! ```text
+//! 2026-11-16T13:41:28.123456Z  INFO attune::access: tools/call tool="get_weather" language="de-CH" format="text"
+//!     outcome="answered" status=200 time=1.2ms mount="shop" request="9b0c"
+//! {"timestamp":"2026-11-16T13:41:28.123456Z","level":"INFO","target":"attune::access","message":"a call is over",
+//!     "method":"tools/call","outcome":"answered","mount":"shop","request":"9b0c","tool":"get_weather", …}
+//! ```
+//!
+//! (Each is one line in the log.) The line is put together piece by piece in a buffer, because there is one
+//! for each call: `format!` took some 5,500 instructions for a line, this takes some 1,500.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,19 +18,22 @@ use mcp_attune::language::Tag;
 
 use super::AccessRecord;
 
-/// What the lines are known by in a log.
+/// The target of these lines, by which a reader can tell them from other lines of the same log.
 const TARGET: &str = "attune::access";
 
-/// Writes lines. It remembers the second that the last one was about.
+/// Writes lines into a buffer. It keeps the formatted second of the last line, which is mostly that of the
+/// next one too.
 #[derive(Debug, Default)]
 pub(super) struct LineWriter {
+    /// The second that `written` is about, since 1970.
     second: u64,
-    /// The second as it is written, without the `Z`.
+    /// That second in RFC 3339, without the `Z`.
     written: String,
 }
 
 impl LineWriter {
-    /// Writes one call for people.
+    /// Writes one call as text: method, tool, language, format, outcome, status, time in milliseconds, mount,
+    /// request id. Fields that are not known are left out.
     pub(super) fn write_text(&mut self, call: &AccessRecord, into: &mut Vec<u8>) -> io::Result<()> {
         self.write_timestamp(call.at, into);
         into.extend_from_slice(b"  INFO ");
@@ -55,7 +64,8 @@ impl LineWriter {
         Ok(())
     }
 
-    /// Writes one call for programs.
+    /// Writes one call as a JSON object with the same fields; `seconds` has six decimals. Fields that are not
+    /// known are `null`.
     pub(super) fn write_json(&mut self, call: &AccessRecord, into: &mut Vec<u8>) -> io::Result<()> {
         into.extend_from_slice(b"{\"timestamp\":\"");
         self.write_timestamp(call.at, into);
@@ -78,6 +88,7 @@ impl LineWriter {
         }
     }
 
+    /// Writes a time in UTC with microseconds.
     fn write_timestamp(&mut self, at: SystemTime, into: &mut Vec<u8>) {
         let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
         if self.second != since.as_secs() || self.written.is_empty() {
@@ -94,7 +105,8 @@ impl LineWriter {
 }
 
 impl AccessRecord {
-    /// What was chosen for the call, where something was.
+    /// Returns the fields that depend on the call: tool, language and format, each `None` where there is
+    /// none.
     fn choices(&self) -> [(&'static str, Option<&str>); 3] {
         [
             ("tool", self.tool.as_deref()),
@@ -108,11 +120,12 @@ impl AccessRecord {
     }
 }
 
+/// Returns a duration in microseconds, saturating.
 fn micros(time: Duration) -> u64 {
     time.as_secs().saturating_mul(1_000_000).saturating_add(time.subsec_micros().into())
 }
 
-/// Writes a number with at least so many digits.
+/// Writes a number in decimal, with leading zeros up to `least` digits.
 fn write_number(mut number: u64, least: usize, into: &mut Vec<u8>) {
     let mut digits = [b'0'; 20];
     let mut used = 0;
@@ -127,7 +140,8 @@ fn write_number(mut number: u64, least: usize, into: &mut Vec<u8>) {
     into.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
 }
 
-/// Writes ` name="value"`, escaped where that is needed.
+/// Writes ` name="value"`. A value with quotes, backslashes, control characters or anything outside ASCII is
+/// escaped as Rust's `Debug` does, so that a line cannot be forged.
 fn write_field(name: &str, value: &str, into: &mut Vec<u8>) -> io::Result<()> {
     into.push(b' ');
     into.extend_from_slice(name.as_bytes());

@@ -1,12 +1,14 @@
-//! One line for each call, and the other lines of a host's log, written by a thread that serves nobody.
+//! The access log: one line for each call, together with the other lines of a host's log, written by a thread
+//! of its own.
 //!
-//! 1. A call that is over leaves a record in a bounded queue; that is all it costs its own thread: one short lock, and no
-//!    allocation. What does not fit is dropped and counted (`attune_log_lines_dropped_total`), so a log that nobody reads
-//!    holds up no call. That is why a host's other lines go the same way ([`AccessLog::queue_line`]).
-//! 2. The writer takes all records at once, formats them into one buffer that it keeps, and writes that in one piece. It sleeps
-//!    for `GATHER` in between, and is woken only when the queue was empty.
-//! 3. In a line is nothing that a caller said but the id of the request: a tool is named only where the server has listed it,
-//!    a language is one that is served, and arguments are in none.
+//! 1. A call that is over leaves a record in a bounded queue; that is all it costs its own thread: one short
+//!    lock, and no allocation. What does not fit is dropped and counted (`attune_log_lines_dropped_total`),
+//!    so a log that nobody reads does not hold up any call. That is why a host's other lines go the same way
+//!    ([`AccessLog::queue_line`]).
+//! 2. The writer takes all records at once, formats them into one buffer that it keeps, and writes that in
+//!    one piece. It sleeps for 50 ms in between, and is woken only when the queue was empty.
+//! 3. Nothing in a line was said by a caller except the id of the request: a tool is named only if the server
+//!    has listed it, a language is one that is served, and arguments are never written.
 //!
 //! Rules: G12.
 
@@ -25,69 +27,98 @@ use prometheus_client::metrics::counter::Counter;
 use crate::config::{Config, LogFormat, LogLevelSetting};
 use line::LineWriter;
 
-/// How many lines may wait to be written.
+/// How many lines may wait to be written; further ones are dropped.
 const MAX_QUEUED: usize = 16_384;
-/// How long records are gathered before they are written.
+/// How long records are gathered between two writes.
 const GATHER: Duration = Duration::from_millis(50);
-/// How long the last lines may take.
+/// How long [`AccessLog::finish`] waits for the last lines.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
-/// The log of all calls. A clone is the same one. It writes nothing until it is started.
+/// The log of all calls. A clone is the same log.
+///
+/// A program creates one with `default()`, passes it to `Gateway::bind_with_access_log`, calls
+/// [`start`](Self::start) once with the place to write to, and [`finish`](Self::finish) before it exits.
+/// Until it is started it takes no records.
 #[derive(Clone, Debug, Default)]
 pub struct AccessLog(Arc<AccessLogState>);
 
+/// What the clones of a log share.
 #[derive(Debug, Default)]
 struct AccessLogState {
-    /// Whether records are taken: it was started, and the configuration wants it.
+    /// Whether records are taken: the log was started, and the configuration wants it. Read for every call.
     enabled: AtomicBool,
+    /// Whether the configuration wants it.
     wanted: AtomicBool,
+    /// Whether lines are JSON; may change while the log is written.
     json: AtomicBool,
     queue: Mutex<AccessLogQueue>,
+    /// Counts the lines that did not fit into the queue.
     dropped: Counter,
 }
 
+/// What is behind the lock.
 #[derive(Debug, Default)]
 struct AccessLogQueue {
+    /// The entries that wait, oldest first. The writer swaps this with its own empty vector, so that both
+    /// keep their memory.
     entries: Vec<AccessLogEntry>,
-    /// The writer, where it waits to be woken.
+    /// The writer's thread, if it sleeps until it is woken. Whoever adds an entry takes it out and wakes it.
     parked: Option<Thread>,
+    /// `None` before the start and after the end.
     writer: Option<LogWriterThread>,
+    /// Set by [`AccessLog::finish`]: the writer ends when the queue is empty.
     ends: bool,
 }
 
-/// What waits to be written.
+/// One line that waits to be written.
 #[derive(Debug)]
 enum AccessLogEntry {
+    /// A call, formatted by the writer.
     Call(AccessRecord),
+    /// A line of the host's own log, formatted already, with its line break.
     Line(Box<[u8]>),
 }
 
+/// The thread that writes.
 #[derive(Debug)]
 struct LogWriterThread {
     thread: Thread,
+    /// Receives a message when the thread has written everything and ends.
     over: mpsc::Receiver<()>,
 }
 
 /// One call that is over.
 #[derive(Debug)]
 pub(crate) struct AccessRecord {
+    /// When its answer was over.
     pub(crate) at: SystemTime,
+    /// The name of the mount.
     pub(crate) mount: Arc<str>,
+    /// The method, as the metrics label it: one of MCP's, or `GET`, `DELETE`, `other`, `beside`.
     pub(crate) method: &'static str,
+    /// The tool, where one was called; `other` if the server has not listed it.
     pub(crate) tool: Option<Arc<str>>,
+    /// The language of the answer, where it is known.
     pub(crate) language: Option<Tag>,
+    /// The format that the caller's feature tags ask for, where answers are shaped.
     pub(crate) format: Option<&'static str>,
+    /// What became of it: `answered`, `error`, `refused`, `failed` or `gone`.
     pub(crate) outcome: &'static str,
+    /// The HTTP status; `None` if the caller left before there was an answer.
     pub(crate) status: Option<u16>,
+    /// How long it took from its arrival to the end of its answer.
     pub(crate) time: Duration,
+    /// The id of the request.
     pub(crate) request: Option<HeaderValue>,
 }
 
 impl AccessLog {
-    /// Begins to write, where the configuration wants it. A log is started once.
+    /// Starts the thread that writes to `into`. Call it once. Calls are recorded from now on if the
+    /// configuration wants them (`access_log`, and a log level of `info` or more), and lines of
+    /// [`queue_line`](Self::queue_line) in any case. Errors of `into` are ignored.
     ///
     /// # Errors
     ///
-    /// Where the system has no thread for it.
+    /// The error of the operating system, if it has no thread for it.
     pub fn start(&self, mut into: impl Write + Send + 'static) -> std::io::Result<()> {
         let (tell, over) = mpsc::channel();
         let shared = Arc::clone(&self.0);
@@ -100,7 +131,8 @@ impl AccessLog {
         Ok(())
     }
 
-    /// Writes what waits, and nothing any more after that.
+    /// Writes what waits, and takes nothing any more after that. Blocks until everything is written, but for
+    /// at most a second. Does nothing if the log was not started.
     pub fn finish(&self) {
         self.0.enabled.store(false, Ordering::Relaxed);
         let writer = {
@@ -114,7 +146,7 @@ impl AccessLog {
         }
     }
 
-    /// Follows the configuration from now on.
+    /// Follows this configuration from now on: `access_log`, `log` and `log_format`.
     pub(crate) fn apply_config(&self, config: &Config) {
         let wanted = config.server.access_log
             && matches!(config.log, LogLevelSetting::Info | LogLevelSetting::Debug | LogLevelSetting::Trace);
@@ -123,12 +155,14 @@ impl AccessLog {
         self.0.update_enabled();
     }
 
-    /// Whether records are wanted.
+    /// Returns whether calls are recorded. Ask before making a record.
     pub(crate) fn is_enabled(&self) -> bool {
         self.0.enabled.load(Ordering::Relaxed)
     }
 
-    /// Leaves a line of the host's own log to be written in its turn; false where nobody writes.
+    /// Queues a line of the host's own log, with its line break, to be written in its turn. Returns `false`
+    /// if no thread writes (before the start and after the end), and then the host has to write the line
+    /// itself. Returns `true` also for a line that is dropped because the queue is full.
     pub fn queue_line(&self, line: &[u8]) -> bool {
         let queue = self.0.queue();
         let written = queue.writer.is_some() && !queue.ends;
@@ -138,12 +172,12 @@ impl AccessLog {
         written
     }
 
-    /// Leaves a record to be written.
+    /// Queues the record of a call.
     pub(crate) fn record(&self, record: AccessRecord) {
         self.0.push(self.0.queue(), AccessLogEntry::Call(record));
     }
 
-    /// Counts the lines that were dropped.
+    /// Returns the counter of the lines that were dropped.
     pub(crate) fn dropped(&self) -> &Counter {
         &self.0.dropped
     }
@@ -155,6 +189,7 @@ impl AccessLogState {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds an entry, or counts it as dropped, and wakes the writer if it sleeps.
     fn push(&self, mut queue: MutexGuard<'_, AccessLogQueue>, entry: AccessLogEntry) {
         if queue.entries.len() >= MAX_QUEUED {
             self.dropped.inc();
@@ -168,11 +203,14 @@ impl AccessLogState {
         }
     }
 
+    /// Computes `enabled` anew.
     fn update_enabled(&self) {
         let starts = self.queue().writer.is_some();
         self.enabled.store(starts && self.wanted.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
+    /// The loop of the writer: takes all entries, formats and writes them, and pauses. Returns when the log
+    /// ends and the queue is empty.
     fn write(&self, into: &mut impl Write) {
         let (mut entries, mut lines, mut writer) = (Vec::new(), Vec::new(), LineWriter::default());
         loop {

@@ -1,4 +1,5 @@
-//! The HTTP answers in front of a child, which knows nothing of HTTP.
+//! The HTTP answers in front of a child, which knows nothing of HTTP: status, headers and the refusals that
+//! an HTTP server would give itself.
 //!
 //! Rules: G11, H14, H15.
 
@@ -13,15 +14,16 @@ use mcp_attune_wire::reply::Reply;
 use super::events::{ChildEventBody, ChildEventSource};
 use crate::{Body, refusal};
 
-/// The header of a legacy session.
+/// `Mcp-Session-Id`: the answer to `initialize` sets it, and all requests of a legacy session carry it.
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
-/// A status that the rules give.
+/// Converts a status that the rules gave as a number. What is no HTTP status, which the rules never give,
+/// becomes 200.
 pub(super) fn status(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::OK)
 }
 
-/// One message.
+/// Answers with one message, as `application/json`.
 pub(super) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
     let mut answer = Response::new(full(text));
     *answer.status_mut() = status;
@@ -29,7 +31,8 @@ pub(super) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Respons
     answer
 }
 
-/// A stream.
+/// Answers 200 with a stream of events. The headers ask caches and proxies (`X-Accel-Buffering: no`) not to
+/// hold events back.
 pub(super) fn stream(
     events: ChildEventBody<impl ChildEventSource + Unpin + Send + 'static>,
 ) -> Response<Body> {
@@ -41,19 +44,20 @@ pub(super) fn stream(
     answer
 }
 
-/// Nothing to say: a message was taken (202), a session has ended (204).
+/// Answers without a body: a message was taken (202), a session was ended (204).
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut answer = Response::new(full(""));
     *answer.status_mut() = status;
     answer
 }
 
-/// Taken, and nothing to say.
+/// Answers 202: what was posted is no request, so that there is nothing to answer it with.
 pub(super) fn accepted() -> Response<Body> {
     empty(StatusCode::ACCEPTED)
 }
 
-/// A message in a version that the child does not speak.
+/// Refuses a message whose protocol version the child does not speak: 400 and `-32022`, with `requested` and
+/// `supported` in the `data` of the error, so that the client can choose another.
 pub(super) fn unsupported_version(
     message: &Message<'_>,
     requested: &str,
@@ -64,17 +68,20 @@ pub(super) fn unsupported_version(
     refused_with(message, refused)
 }
 
-/// A message that nobody sends.
+/// Refuses a body that no client sends here (400 and `-32600`): what is no JSON-RPC message, an empty batch,
+/// and of modern callers also answers and batches.
 pub(super) fn not_a_request(message: &Message<'_>) -> Response<Body> {
     refused_with(message, MessageRefusalReason::NotARequest(message.kind()))
 }
 
+/// Renders a refusal, with the id of the message where that is a request.
 fn refused_with(message: &Message<'_>, refused: MessageRefusalReason) -> Response<Body> {
     let id = message.id().filter(|_| message.kind() == MessageKind::Request).map(|id| id.raw().to_owned());
     refusal::render_reply(&Reply::from(&MessageRefusal { id, refused }))
 }
 
-/// A request that goes without a session, or into one that is over.
+/// Refuses a legacy request outside of any session. `named`: it has a session id, and no such session is open
+/// (404, upon which clients initialize anew); otherwise it has none and is no `initialize` (400).
 pub(super) fn no_session(named: bool) -> Response<Body> {
     refusal::render_reply(&if named {
         Reply::not_accepted(
@@ -91,25 +98,28 @@ pub(super) fn no_session(named: bool) -> Response<Body> {
     })
 }
 
-/// A request whose answer could not be told from another's.
+/// Refuses (400) a request whose id another running request of its session has: nobody could tell their
+/// answers apart.
 pub(super) fn id_in_use() -> Response<Body> {
     let what = "a request with this id still runs in this session; give every request an id of its own";
     refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
 }
 
-/// A request whose id is too long to be kept until its answer comes.
+/// Refuses (400) a request whose id has more than [`MAX_ID_BYTES`] bytes, because ids are kept until the
+/// answer comes.
 pub(super) fn id_too_long() -> Response<Body> {
     let what = format_args!("the id of this request has more than {MAX_ID_BYTES} bytes; send a shorter one");
     refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
 }
 
-/// A stream that cannot be gone on with.
+/// Refuses (400) to resume a stream: `Last-Event-ID` is none that was given out, or what came after it is not
+/// kept any more.
 pub(super) fn no_such_event() -> Response<Body> {
     let what = "Last-Event-ID names no event that is still known; leave it out";
     refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
 }
 
-/// A method of HTTP that is not for this.
+/// Refuses an HTTP method (405). `allowed` is the value of `Allow`.
 pub(super) fn method_not_allowed(allowed: &'static str) -> Response<Body> {
     let what = format_args!("this method is not allowed here; use {allowed}");
     let mut answer = refusal::render_reply(&Reply::not_accepted(405, "H15", &what));
@@ -117,7 +127,8 @@ pub(super) fn method_not_allowed(allowed: &'static str) -> Response<Body> {
     answer
 }
 
-/// What is said of a body that is not JSON.
+/// Returns the refusal (415) of a request whose `Content-Type` is not `application/json`, or `None` where it
+/// is.
 pub(super) fn not_json(headers: &HeaderMap) -> Option<Reply> {
     let what = "the body is no application/json; send JSON, and Content-Type: application/json";
     (media(headers) != BodyMediaType::Json).then(|| Reply::not_accepted(415, "G11", &what))

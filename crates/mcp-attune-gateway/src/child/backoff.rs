@@ -10,29 +10,38 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A child that was up for this long was healthy.
+/// A child that ran for this long before it ended was healthy, and the count of failures starts anew.
 const HEALTHY_UPTIME: Duration = Duration::from_secs(10);
-/// A program that answered within this time can run.
+/// A program that answered a request within this time can run, and the pause stays at its minimum.
 const RECENT_ANSWER: Duration = Duration::from_secs(60);
+/// The pause after the second failure in a row; each further one doubles it.
 const MIN_PAUSE: Duration = Duration::from_millis(250);
+/// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 
-/// How often children ended by themselves lately.
+/// Counts how often children of one program ended by themselves, and computes when the next one may be
+/// started.
+///
+/// The supervisor, the shared child and all sessions of a program have the same one. It never sleeps: the
+/// supervisor asks for [`remaining_pause`](Self::remaining_pause) before each start, and waits or refuses.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
+    /// How many ends count towards the pause: that of the last healthy child, and all since.
     failures: u32,
+    /// When the next child may be started; `None` where that is at once.
     until: Option<Instant>,
-    /// When a child was last known to have answered.
+    /// When a child was last known to have answered a request.
     answered: Option<Instant>,
 }
 
 impl Backoff {
-    /// A child answered, so the program can run.
+    /// Records that a child answered a request: the program can run.
     pub(super) fn note_answer(&mut self) {
         self.answered = Some(Instant::now());
     }
 
-    /// A child ended by itself that was started then.
+    /// Records that a child which was started at `started` ended by itself, or that it could not be started,
+    /// and sets the pause: none after the first failure, then [`MIN_PAUSE`], doubled up to [`MAX_PAUSE`].
     pub(super) fn note_end(&mut self, started: Instant) {
         if started.elapsed() >= HEALTHY_UPTIME {
             self.failures = 0;
@@ -46,7 +55,7 @@ impl Backoff {
         self.until = pause.map(|pause| Instant::now() + pause);
     }
 
-    /// How long to wait before the next start; none when it may be now.
+    /// Returns how long to wait before the next start, or `None` if a child may be started now.
     pub(super) fn remaining_pause(&self) -> Option<Duration> {
         let left = self.until?.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)

@@ -1,10 +1,15 @@
-//! Where an event stands in a session.
+//! The SSE event ids of legacy sessions, from which a stream can be resumed.
 
-/// An event's place, as its id says it: `3-7`.
+/// The id of an event: the number of its stream within the session, and its number within the stream.
+///
+/// On the wire it is `id: 3-7`, and comes back in `Last-Event-ID: 3-7`. The layer outside may seal it; here
+/// it is always plain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LegacyEventId {
+    /// The number of the stream: 0 is the stream of GET, every POST with a request in it has the next number.
     pub(super) stream: u64,
-    /// From 1; 0 is before the first.
+    /// The number of the event, from 1. 0 is before the first event, so that a stream can be resumed from its
+    /// beginning.
     pub(super) event: u64,
 }
 

@@ -1,9 +1,10 @@
-//! What a child says, as the events of an HTTP answer.
+//! The messages of a child as the server-sent events of an HTTP answer.
 //!
 //! 1. One message is one event, and leaves when it is there.
-//! 2. A stream that is silent says so now and then, in comments, so that nobody on the way takes it for dead.
-//! 3. A call that is silent for too long is over, unless it is the child that waits for its caller; a stream that
-//!    only listens may be silent for ever.
+//! 2. A stream that is silent says so now and then, in comments (`: still here`), so that no proxy on the way
+//!    takes it for dead.
+//! 3. A call that is silent for too long is over, unless it is the child that waits for its caller; a stream
+//!    that only listens may be silent for ever.
 //!
 //! Rules: G2, G5.
 
@@ -21,31 +22,42 @@ use super::shared_child::{CallUpdate, SharedCall};
 use crate::BoxError;
 use crate::upstream::UpstreamError;
 
-/// How often a silent stream says that it is there.
+/// The longest time between two events or comments on a stream.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Where events come from.
+/// The messages of one stream, for [`ChildEventBody`]: a modern call ([`CallEventSource`]) or a stream of a
+/// legacy session ([`LegacyStreamReader`]).
 pub(super) trait ChildEventSource {
-    /// The next one; none at the end.
+    /// Polls for the next event, encoded as it goes onto the wire. `None` ends the stream in order. An error
+    /// ends it too; the layer outside tells the caller of it in a last event.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, UpstreamError>>>;
 
-    /// Whether it may be silent for as long as it likes.
+    /// Whether silence is fine now: the stream only listens, or the child waits for its caller. It is asked
+    /// whenever the stream was silent for a while, and the answer may change in between.
     fn may_be_silent(&self) -> bool;
 }
 
-/// The events of one answer.
+/// The body of an answer that is a stream of events, with comments in the pauses and a limit on silence.
+///
+/// Dropping it drops the source. That cancels a modern call at the child, and only detaches from a legacy
+/// stream.
 pub(super) struct ChildEventBody<S> {
     source: S,
-    /// What goes before all that the source has to say.
+    /// Events that are there already, sent before all that the source has to say.
     first: Option<Bytes>,
+    /// How long the source may be silent while it may not be.
     limit: Duration,
+    /// When the last event came, or when silence was last found to be fine.
     silent_since: Instant,
+    /// Rings when silence is to be looked at, and a comment to be sent.
     timer: Pin<Box<Sleep>>,
+    /// Whether the end or the error was returned.
     over: bool,
 }
 
 impl<S> ChildEventBody<S> {
-    /// `limit`: how long a call may be silent.
+    /// Streams `first` and then the events of `source`. A silence of `limit` ends the body with
+    /// [`UpstreamError::Stalled`], unless the source may be silent.
     pub(super) fn new(source: S, first: Option<Bytes>, limit: Duration) -> Self {
         let timer = Box::pin(sleep(silence_check_interval(limit)));
         Self { source, first, limit, silent_since: Instant::now(), timer, over: false }
@@ -98,13 +110,18 @@ impl<S: ChildEventSource + Unpin> http_body::Body for ChildEventBody<S> {
     }
 }
 
-/// Silence is looked at twice at least before it is too long: the time in which a child waited for its caller is
-/// noticed when it is looked at, and must not count against the child afterwards.
+/// Returns how long a stream is silent before a comment is sent.
+///
+/// Silence is looked at twice at least before it is too long: the time in which a child waited for its caller
+/// is noticed when it is looked at, and must not count against the child afterwards.
 fn silence_check_interval(limit: Duration) -> Duration {
     KEEP_ALIVE_INTERVAL.min(limit / 2)
 }
 
-/// A message as an event. It is one line but for carriage returns, which JSON has only between its parts.
+/// Encodes a message as an event: `id: 3-7`, where it has an id, and one `data:` line.
+///
+/// The message came as one line, so the only line ends in it are carriage returns, which JSON has only
+/// between its parts; they become spaces.
 pub(super) fn encode_event(place: Option<LegacyEventId>, text: &str) -> Bytes {
     let id = place.map(|place| format!("id: {place}\n")).unwrap_or_default();
     let text =
@@ -112,11 +129,13 @@ pub(super) fn encode_event(place: Option<LegacyEventId>, text: &str) -> Bytes {
     format!("{id}data: {text}\n\n").into()
 }
 
-/// A modern call.
+/// The events of a modern call: notifications that name it, and at last its answer. They have no ids, because
+/// modern streams are not resumed.
 pub(super) struct CallEventSource {
     pub(super) call: SharedCall,
-    /// Whether it is a subscription.
+    /// Whether the call is a subscription, whose answer may never come.
     pub(super) listens: bool,
+    /// Whether the answer was returned. Nothing comes after it.
     pub(super) ended: bool,
 }
 

@@ -1,4 +1,13 @@
-//! Legacy requests: a session has a child of its own.
+//! Legacy requests (MCP 2025-11-25 and before): every session has a child of its own, found by
+//! `Mcp-Session-Id`.
+//!
+//! 1. `initialize` without a session id opens a session, and a child is started for it.
+//! 2. A POST with the id of an open session goes to its child. It is answered with JSON where the answer is
+//!    the first and only message and comes within two seconds, otherwise with a stream that can be resumed.
+//! 3. GET opens the stream of the session that belongs to no call, or resumes a stream after `Last-Event-ID`.
+//!    DELETE ends the session.
+//! 4. A session that is not open is 404, none at all 400; where the program is modern only, the refusal names
+//!    its versions instead.
 //!
 //! Rules: G2, G5, G9, G11, H14, H15.
 
@@ -23,12 +32,15 @@ use crate::caller_keys::CallerKeys;
 use crate::slots::Permit;
 use crate::upstream::UpstreamError;
 
-/// How long an answer may take before a stream begins without it.
+/// How long a call waits for its first message. After that a stream begins without it, so that the caller has
+/// an event id to resume from should its connection be lost.
 const STREAM_AFTER: Duration = Duration::from_secs(2);
-/// The first version whose clients understand an event without data.
+/// The first version whose clients understand an event with an id and no data. Versions are dates, and
+/// compare as texts.
 const FIRST_WITH_EMPTY_EVENTS: &str = version::V_2025_11_25;
 
 impl Supervisor {
+    /// Answers a legacy POST. `keys` tell whose share a new session takes from.
     pub(super) async fn handle_legacy(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -51,12 +63,15 @@ impl Supervisor {
         }
     }
 
+    /// Returns the session with this id, or `None` where there is none or its child has ended.
     fn find_session(&self, id: &HeaderValue) -> Option<Arc<LegacySession>> {
         let session = self.lock_state().sessions.get(id.to_str().ok()?).cloned();
         session.filter(|session| !session.is_over())
     }
 
-    /// A message without a session that is no beginning of one.
+    /// Refuses a message that is outside of any session and does not begin one: with the versions of the
+    /// program where it speaks no legacy one, else with 400. The program is asked what it speaks if that is
+    /// not known yet.
     async fn handle_without_session(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -70,7 +85,13 @@ impl Supervisor {
         Ok(answer::unsupported_version(message, said.unwrap_or(version::ASSUMED), &speaks.versions))
     }
 
-    /// A new session, and its child.
+    /// Opens a session: starts a child, passes `initialize` to it, and answers with the first message of the
+    /// child, which is taken for its answer, and a new session id.
+    ///
+    /// The whole of it, with a pause before the start and the wait for a free slot, is limited by
+    /// `first_byte`; after that the child is ended and the caller gets `UpstreamError::FirstByteTimeout`. The
+    /// session is known to others only when the child has answered, so no other request can reach it before.
+    /// Where the child answers with an error, no session is opened.
     async fn handle_initialize(
         self: &Arc<Self>,
         message: &Message<'_>,
@@ -108,6 +129,12 @@ impl Supervisor {
         Ok(answer)
     }
 
+    /// Takes what a session needs, a permit of its caller's share and a slot for its program, and starts the
+    /// child. An idle session may be ended to make room for either.
+    ///
+    /// Fails with [`UpstreamError::CallerFull`] where this caller has its share, with [`UpstreamError::Full`]
+    /// where all slots are taken and no session is idle, with `UpstreamError::NotStarted` where the program
+    /// does not start, and with `UpstreamError::Refused` where the gateway is about to end.
     async fn open_session(&self, keys: CallerKeys) -> Result<LegacySession, UpstreamError> {
         self.end_idle();
         let permit = self.acquire_session_permit(keys)?;
@@ -127,7 +154,8 @@ impl Supervisor {
         .map_err(|why| self.note_failed_start(&why))
     }
 
-    /// A session of the share that one caller has. Where it is used up, its own longest idle session makes room.
+    /// Takes a permit of the share of sessions that one caller has. Where the share is used up, the longest
+    /// idle session that was opened under one of the same keys makes room, never that of another caller.
     fn acquire_session_permit(&self, keys: CallerKeys) -> Result<Permit, UpstreamError> {
         loop {
             match self.callers.try_acquire(keys) {
@@ -138,7 +166,8 @@ impl Supervisor {
         }
     }
 
-    /// A child that does not initialize: one that is modern only is said to be, else its own words stand.
+    /// Answers an `initialize` that the child refused. Where the program turns out to be modern only, that is
+    /// remembered and the caller is told its versions; otherwise the child's own error is passed on.
     async fn answer_failed_initialize(
         self: &Arc<Self>,
         message: &Message<'_>,
@@ -158,6 +187,12 @@ impl Supervisor {
         }
     }
 
+    /// Passes a POST to the child of its session and answers it.
+    ///
+    /// A POST may be a batch, whose answers all come on one stream. Without a request in it, it is answered
+    /// with 202 as soon as it is queued for the child. Where there is no room in the queue within
+    /// `first_byte`, because the child does not read its input, the requests are given up and cancelled at
+    /// the child.
     async fn handle_in_session(
         &self,
         session: &LegacySession,
@@ -187,8 +222,9 @@ impl Supervisor {
         }
     }
 
-    /// Answers with the first message where it is all that comes, and with a stream otherwise. `alone`: it is one request that is
-    /// answered.
+    /// Answers with JSON where the first message of the stream is the answer and nothing else comes, and with
+    /// a stream otherwise. `alone`: the POST was a single message and no batch, whose answers could be
+    /// several.
     async fn answer_or_stream(
         &self,
         mut reader: LegacyStreamReader,
@@ -211,7 +247,11 @@ impl Supervisor {
         }
     }
 
-    /// A stream, with an event before all others that tells where it is, so that it can be gone on with.
+    /// Answers with a stream that its caller can resume.
+    ///
+    /// `begin` is the event that the stream goes on after. Clients that understand it get an event with that
+    /// id and no data first, so that they can resume even if the connection is lost before the first message.
+    /// `first` is a message that was taken from `reader` already.
     fn resumable_stream(
         &self,
         reader: LegacyStreamReader,
@@ -227,7 +267,9 @@ impl Supervisor {
         answer::stream(ChildEventBody::new(reader, both, self.options().stream_idle))
     }
 
-    /// GET and DELETE.
+    /// Answers a request that is no POST: GET opens or resumes a stream, DELETE ends the session (204) and
+    /// fails its running calls. Any other method is 405, and so are all of them where the program is modern
+    /// only.
     pub(super) async fn handle_get_or_delete(
         self: &Arc<Self>,
         method: &Method,
@@ -267,12 +309,13 @@ impl Supervisor {
     }
 }
 
-/// Whether a request has an id that is too long to be kept.
+/// Whether a request has an id of more than [`MAX_ID_BYTES`](mcp_attune_wire::message::MAX_ID_BYTES) bytes.
 fn has_long_id(message: &Message<'_>) -> bool {
     message.kind() == MessageKind::Request && message.id().and_then(Id::read).is_none()
 }
 
-/// An id that nobody can guess.
+/// Makes a session id of 128 random bits, in hexadecimal. Whoever knows the id of a session can use it, so it
+/// must not be guessable. Fails where the system has no randomness.
 fn random_session_id() -> Result<String, UpstreamError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {

@@ -1,18 +1,27 @@
-//! Servers behind that are programs: started, spoken to over their standard input and output, and ended.
+//! Upstreams that are programs ("children"): the gateway starts them and speaks to them over their standard
+//! input and output, one JSON-RPC message a line.
 //!
-//! 1. Modern callers share one child, which is started when it is needed and again when it ended. Every request has
-//!    a number of its own there; the caller's names are put back on the way out.
-//! 2. A legacy caller's `initialize` starts a child for that session alone, up to so many. Where there are as many, the
-//!    session that was idle for longest ends and makes room; one with a call under way or a stream open never does.
-//! 3. An answer that comes first is JSON; a message before it makes a stream. A legacy call that takes its time
-//!    becomes a stream too, so that it can be gone on with when a connection is lost.
-//! 4. Who speaks what the child does not is told what it does speak.
-//! 5. Children without work end.
+//! 1. Modern callers share one child, which is started when it is needed and again when it ended. Every
+//!    request has a number of its own there, in place of the caller's id and progress token; both are put
+//!    back on the way out.
+//! 2. A legacy caller's `initialize` starts a child for that session alone, up to the configured number
+//!    (`children`). At that number, the session that was idle for longest ends and makes room; one with a
+//!    call under way or a stream open never does.
+//! 3. If the first message that a child sends for a request is the answer, the HTTP answer is JSON; a message
+//!    before it makes a stream. A legacy call that takes more than two seconds becomes a stream too, so that
+//!    it can be resumed when a connection is lost.
+//! 4. A caller who speaks a version that the child does not is told which versions it does speak.
+//! 5. Children without work end, after `child_idle`.
 //!
-//! Caveat: what a shared child says without naming a request (a log message, a question) could be meant for anyone,
-//! and is dropped. A `notifications/cancelled` or `notifications/progress` that a modern caller posts is taken and goes
-//! nowhere: ids of different callers are often the same, over HTTP it is the closed stream that cancels, and a modern
-//! server asks nothing that a caller could report progress of.
+//! A request takes this way: `ChildUpstream` reads its body, the `Supervisor` of the program hands it to
+//! `modern` or `legacy` by its era, and these put it into a `SharedChild` or a `LegacySession`. Below both is
+//! a `RunningChild`, the process with its pipes. On the way back `answer` and `events` make HTTP of what the
+//! child wrote.
+//!
+//! Caveat: what a shared child says without naming a request (a log message, a question) could be meant for
+//! anyone, and is dropped. A `notifications/cancelled` or `notifications/progress` that a modern caller posts
+//! is answered with 202 and goes nowhere: ids of different callers are often the same, over HTTP it is the
+//! closed stream that cancels, and a modern server asks nothing that a caller could report progress of.
 //!
 //! Rules: G2, G4, G5, G9, G11, H14, H15.
 
@@ -61,7 +70,8 @@ use crate::upstream::{
 use crate::{Body, refusal};
 use supervisor::Supervisor;
 
-/// A program behind, as a service. A clone is the same one, with the same children.
+/// A program behind a mount, as an [`Upstream`]. Clones share the supervisor, and with it the children and
+/// the sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct ChildUpstream(Arc<Supervisor>);
 
@@ -72,6 +82,9 @@ impl ChildUpstream {
 }
 
 impl Upstream for ChildUpstream {
+    /// Collects the body of a POST and passes the request to the supervisor. A body that breaks off is
+    /// [`UpstreamError::Caller`]. The keys of the requester decide whose share of the sessions an
+    /// `initialize` takes from; its address is not used, because a program has no headers to read it from.
     fn call(&self, request: Request<Body>, requester: Requester, meter: &Meter) -> UpstreamFuture {
         let supervisor = Arc::clone(&self.0);
         let answer = async move {
@@ -86,17 +99,20 @@ impl Upstream for ChildUpstream {
         Box::pin(MeteredAnswer::new(answer, meter, metered_body))
     }
 
-    /// What is no JSON is not read at all.
+    /// Refuses a POST whose `Content-Type` is not `application/json` with 415, before the layer reads its
+    /// body (rule G11). An HTTP server would do that itself; a program never sees the header.
     fn refuse(&self, request: &Request<Body>) -> Option<Reply> {
         (request.method() == Method::POST).then(|| answer::not_json(request.headers()))?
     }
 
-    /// Starts the program where it is needed to know what it speaks, and says whether it answers.
+    /// Finds out what the program speaks, where that is not known yet, and starts the shared child of a
+    /// modern program that has none. Nothing is started for a program that is known to be legacy: its
+    /// sessions start their own.
     fn reach(&self) -> UpstreamResult<'_, ()> {
         Box::pin(async { self.0.ensure_ready().await.map(drop) })
     }
 
-    /// The program without its arguments, which can hold secrets.
+    /// Returns the name or path of the program in backticks, without its arguments, which can hold secrets.
     fn name(&self) -> String {
         format!("`{}`", self.0.options.program.name)
     }
@@ -107,6 +123,9 @@ impl Upstream for ChildUpstream {
 }
 
 impl Supervisor {
+    /// Answers one request. A POST goes by the era of its message; every other method is about a legacy
+    /// session (GET listens, DELETE ends it). A body that is no JSON, or could be read in two ways, gets the
+    /// parser's refusal.
     async fn handle(
         self: Arc<Self>,
         head: &request::Parts,
@@ -124,8 +143,11 @@ impl Supervisor {
     }
 }
 
-/// The message of a request and its era: as the layer read it, or read here where the layer changed it, does not know it, or
-/// asks by itself.
+/// Returns the message of a POST and its era.
+///
+/// The layer attaches the message that it has read to the request ([`AttachedMessage`]), and that one is used
+/// if it was read from this very body. The body is parsed here where there is none: the layer edited or could
+/// not read the message, or the request is one of the gateway's own.
 fn read_message_and_era<'m>(
     head: &'m request::Parts,
     body: &'m Bytes,

@@ -1,4 +1,10 @@
-//! Modern requests: each by itself, all in one child.
+//! Modern requests (MCP 2026-07-28): each stands by itself, and all go to one shared child.
+//!
+//! 1. A request waits until the child is ready and has sent a first message for it, for `first_byte` at most.
+//! 2. Where that message is the answer, the caller gets it as JSON, with the HTTP status that its error code
+//!    asks for. Otherwise a stream begins with it.
+//! 3. A request in a version that the program does not list is refused with the versions that it does list.
+//! 4. A caller that goes away, before or during its answer, cancels its request at the child.
 //!
 //! Rules: G2, G5, G9, G11, H14.
 
@@ -17,6 +23,7 @@ use crate::Body;
 use crate::upstream::UpstreamError;
 
 impl Supervisor {
+    /// Answers a modern POST. What is neither a request nor a notification is refused.
     pub(super) async fn handle_modern(
         self: &Arc<Self>,
         message: &Message<'_>,
@@ -59,6 +66,11 @@ impl Supervisor {
         }
     }
 
+    /// Passes a notification to the shared child and answers 202.
+    ///
+    /// One that names a request (`notifications/cancelled`, `notifications/progress`) is accepted and
+    /// dropped: the child knows the requests of all callers under other numbers, and the id could be that of
+    /// another caller.
     async fn handle_notification(
         self: &Arc<Self>,
         message: &Message<'_>,

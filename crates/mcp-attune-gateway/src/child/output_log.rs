@@ -1,16 +1,19 @@
-//! What a child said: which of it are messages, and a log of what is not.
+//! Tells lines of a child that may be messages from those that cannot be, and logs what is wrong.
 
 use std::sync::{Mutex, PoisonError};
 
 use mcp_attune_process::lines::{BoundedLine, OverlongLine};
 use mcp_attune_process::throttle::{LogThrottle, ThrottleDecision};
 
-/// How many complaints about one child are logged in a second.
+/// How many warnings about one child are logged in a second. The next one that is logged says how many were
+/// left out.
 const MAX_LINES_PER_SECOND: usize = 5;
 
-/// Logs what is wrong with what a child says, without being flooded and without repeating what it said.
+/// Logs what is wrong with the output of one child: so many lines a second, and never what the child said,
+/// which may be some caller's data.
 #[derive(Debug)]
 pub(super) struct ChildOutputLog {
+    /// The mount that the warnings name.
     mount: String,
     throttle: Mutex<LogThrottle>,
 }
@@ -20,6 +23,7 @@ impl ChildOutputLog {
         Self { mount: mount.to_owned(), throttle: Mutex::new(LogThrottle::new(MAX_LINES_PER_SECOND)) }
     }
 
+    /// Logs a warning about a line of so many bytes, unless there were too many of late.
     pub(super) fn warn_throttled(&self, what: &str, bytes: usize) {
         match self.throttle.lock().unwrap_or_else(PoisonError::into_inner).admit() {
             ThrottleDecision::LeaveOut => {}
@@ -29,7 +33,13 @@ impl ChildOutputLog {
         }
     }
 
-    /// The message of a line, where it may be one.
+    /// Returns a line that is whole, whatever is in it.
+    ///
+    /// # Errors
+    ///
+    /// The line is logged and dropped. Of one that is too long, what is known of it is returned, so that the
+    /// call that it would have answered can be failed by its id. `None` is the unfinished line of a child
+    /// that ended.
     pub(super) fn accept_line(&self, line: BoundedLine) -> Result<Vec<u8>, Option<OverlongLine>> {
         match line {
             BoundedLine::Whole(text) => Ok(text),

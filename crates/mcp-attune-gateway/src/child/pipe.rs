@@ -1,4 +1,8 @@
-//! The way into a program: whole messages, one after the other, and no more of them waiting than memory allows.
+//! The standard input of a program: whole messages, one after the other, and no more of them waiting than
+//! memory allows.
+//!
+//! Many callers write to one program. Each message goes into a queue, and one task writes the queue out, so
+//! that a caller who goes away in the middle of a write leaves no half message behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,26 +11,33 @@ use mcp_attune_process::lines::encode_line;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// How many bytes may wait for a program that does not read.
+/// How many bytes may wait for a program that does not read. A longer message waits until the queue is empty.
 const MAX_QUEUED_BYTES: usize = 8 << 20;
-/// How many bytes are put together before they are written: what a pipe holds on Linux.
+/// Up to this size, messages that wait are put together into one write: it is what a pipe holds on Linux.
 const WRITE_BATCH_BYTES: usize = 64 << 10;
 
-/// The way into a program. A clone leads to the same one.
+/// The sending half of a program's input. Clones send to the same program; when the last one is dropped, the
+/// input is closed.
 #[derive(Clone, Debug)]
 pub(crate) struct ChildInput {
+    /// The queue. It is bounded by `room`, in bytes rather than in messages.
     to: mpsc::UnboundedSender<QueuedChildInput>,
+    /// One permit for each byte that may still be queued.
     room: Arc<Semaphore>,
+    /// Whether a write to the program has succeeded.
     wrote: Arc<AtomicBool>,
 }
 
+/// Lines that wait to be written.
 #[derive(Debug)]
 struct QueuedChildInput {
     line: Vec<u8>,
+    /// The room that they take, given back when they were written; `None` for short messages of our own.
     room: Option<OwnedSemaphorePermit>,
 }
 
 impl QueuedChildInput {
+    /// Appends lines, together with the room that they take.
     fn join(&mut self, more: Self) {
         self.line.extend(more.line);
         match (&mut self.room, more.room) {
@@ -36,13 +47,14 @@ impl QueuedChildInput {
     }
 }
 
-/// The program does not read any more.
+/// The program does not read any more: it has closed its input, or ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ChildInputClosed;
 
 impl ChildInput {
-    /// A way, and what carries along it: to be run until it ends, which closes the program's input. It ends when
-    /// the last [`ChildInput`] is gone or the program reads no more.
+    /// Returns the sending half, and the future that writes what is sent. The future is to be run in a task
+    /// of its own: it ends when the last [`ChildInput`] is gone or a write fails, and dropping it closes the
+    /// program's input.
     pub(crate) fn new(into: impl AsyncWrite + Send + Unpin) -> (Self, impl Future<Output = ()> + Send) {
         let (to, waiting) = mpsc::unbounded_channel();
         let pipe = Self { to, room: Arc::new(Semaphore::new(MAX_QUEUED_BYTES)), wrote: Arc::default() };
@@ -50,12 +62,13 @@ impl ChildInput {
         (pipe, write_queued(waiting, into, wrote))
     }
 
-    /// Says whether anything was written so far; it can be asked when the pipe is gone.
+    /// Returns a flag that tells whether anything was written so far. It can be read when the pipe is gone.
     pub(crate) fn wrote_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.wrote)
     }
 
-    /// Sends a message as soon as there is room for it. Dropped before that, nothing was sent.
+    /// Queues a message as one line, as soon as there is room for it. That it returns does not mean that the
+    /// program has read the message. Where the future is dropped before it is ready, nothing was queued.
     pub(crate) async fn send(&self, message: &[u8]) -> Result<(), ChildInputClosed> {
         let line = encode_line(message);
         let bytes = u32::try_from(line.len().min(MAX_QUEUED_BYTES)).unwrap_or(u32::MAX);
@@ -66,13 +79,16 @@ impl ChildInput {
         self.to.send(QueuedChildInput { line, room: Some(room) }).map_err(|_| ChildInputClosed)
     }
 
-    /// Sends a short message of our own, of which there is at most one for each message that found room.
+    /// Queues a short message of our own, such as a cancellation, without waiting for room, so that it can be
+    /// called when something is dropped. The caller must see to it that such messages are few: one for each
+    /// message that found room.
     pub(crate) fn send_short(&self, message: &str) {
         // Nobody there to read it is as good as having read it.
         let _ = self.to.send(QueuedChildInput { line: encode_line(message.as_bytes()), room: None });
     }
 }
 
+/// Writes the queue out until it is closed or a write fails.
 async fn write_queued(
     mut waiting: mpsc::UnboundedReceiver<QueuedChildInput>,
     mut into: impl AsyncWrite + Unpin,

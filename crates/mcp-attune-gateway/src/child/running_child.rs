@@ -1,4 +1,8 @@
 //! One running child: its process, the way into it, and what is heard from it.
+//!
+//! A task of its own reads the child's output from the start to the end, gives every line to a
+//! [`ChildOutputHandler`], and then ends the process. What the lines mean is for the handler to know: the
+//! calls of a shared child, or the streams of a legacy session.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,43 +15,56 @@ use tokio::time::{Duration, timeout};
 
 use super::pipe::ChildInput;
 
-/// How long a child that is over may take to have said everything.
+/// How long the output of a child that has exited is still read. Programs that it started may hold the pipe
+/// open.
 const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a child that has closed its output may take to end.
+/// How long a child that has closed its output may take to exit, so that its exit code is known. After that
+/// it is ended.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Whoever hears what a child says.
+/// Receives what a child writes, and how it ends. The methods are called from one task, in this order: lines,
+/// then the end, then the exit. They must not block.
 pub(super) trait ChildOutputHandler: Send + Sync + 'static {
-    /// A line came.
+    /// Takes a line of the child's standard output.
     fn on_line(self: &Arc<Self>, line: BoundedLine);
 
-    /// Nothing more will come.
+    /// Called once, when no more lines will come. The process may still run; it is ended after this.
     fn on_end(self: &Arc<Self>, end: ChildEnd);
 
-    /// The program is over.
+    /// Called last, when the process has exited or had to be left behind.
     fn on_exit(self: &Arc<Self>) {}
 }
 
-/// How a child came to its end.
+/// How a child came to its end, as far as is known when its output has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ChildEnd {
-    /// Whether nobody asked it to.
+    /// Whether the child ended or closed its output without having been told to stop. Only such ends count as
+    /// failures.
     pub(super) by_itself: bool,
-    /// Its exit code, where that is known by now.
+    /// Its exit code, 128 added to the number of a signal. `None` where it has not exited yet, or was told to
+    /// stop.
     pub(super) code: Option<i32>,
-    /// Whether it left unread what it was sent, so that nothing of that can have ended it.
+    /// Whether the child left its input unread: nothing was written to it, or something is still in the pipe.
+    /// Then no message of ours can have ended it.
     pub(super) unread: bool,
 }
 
-/// A running child. Dropped, the child is ended in order, in its own time.
+/// A running child. When it is dropped, the child is told to stop as by [`stop`](Self::stop); nobody waits
+/// for that.
 #[derive(Debug)]
 pub(super) struct RunningChild {
+    /// The way into the child.
     pub(super) pipe: ChildInput,
+    /// Tells the task that reads the child to stop. That the sender is gone means the same.
     stop: watch::Sender<bool>,
 }
 
 impl RunningChild {
-    /// Starts a child. `all_stop` says when all children are to end; whoever said so can wait for them.
+    /// Starts a child and the task that reads it.
+    ///
+    /// `limit` is the longest line, in bytes. `all_stop` becomes `true` when all children are to end. The
+    /// task holds that receiver until the process is gone, so whoever has the sender can wait for all
+    /// children by waiting for their receivers. `listener` is kept until then, too.
     pub(super) fn start(
         program: &Program,
         limit: usize,
@@ -85,18 +102,20 @@ impl RunningChild {
         Ok(Self { pipe, stop })
     }
 
-    /// Ends the child.
+    /// Tells the child to stop and returns at once. Its input is closed; if that does not end it, its process
+    /// group is asked to end (`SIGTERM`) and then killed. What it still writes is not read.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
     }
 }
 
-/// Ready when the other end said so, or is gone.
+/// Waits until the sender has sent `true`, or is gone.
 async fn wait_until_set(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Hears the child until it says nothing more; whether that came about by itself, and the code that it ended with.
+/// Gives every line of the child to the listener until its output ends, it exits, or `stops` is ready.
+/// Returns whether the child ended by itself, and its exit code where that is known.
 async fn read_until_end(
     mut lines: BoundedLineReader<ChildStdout>,
     process: &mut RunningProgram,

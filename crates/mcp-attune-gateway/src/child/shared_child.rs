@@ -1,12 +1,14 @@
-//! The child that modern callers share: every request has a number of its own there, and hears what names it.
+//! The child that modern callers share: every request has a number of its own there, and gets what names that
+//! number.
 //!
-//! 1. What a child says belongs to the request that it names (see [`multiplex`]); what names none is dropped, because it
-//!    could be any caller's.
-//! 2. A caller that goes away: the child is told so, with the number that it knows.
+//! 1. What a child says belongs to the request that it names (see [`multiplex`]); what names none is dropped,
+//!    because it could be any caller's.
+//! 2. When a caller goes away, the child is told with a `notifications/cancelled` that names the number it
+//!    knows.
 //! 3. What waits for a slow caller is bounded; beyond that its call is over, and no other call notices.
-//! 4. When the child ends, every running call hears of it.
-//! 5. The numbers of callers' requests cannot be guessed, so that nobody can make the child speak to another caller by
-//!    having it repeat a number.
+//! 4. When the child ends, every running call fails.
+//! 5. The numbers of callers' requests cannot be guessed, so that nobody can make the child speak to another
+//!    caller by having it repeat a number.
 //!
 //! Rules: G2, G4, G5, G9.
 
@@ -31,52 +33,67 @@ use super::pipe::ChildInput;
 use super::running_child::{ChildEnd, ChildOutputHandler, RunningChild};
 use crate::upstream::UpstreamError;
 
-/// How many bytes may wait for one caller who reads slowly, beside one message of any size.
+/// How many bytes of notifications may wait for one caller who reads slowly. A single one may be larger where
+/// nothing else waits, and the answer always finds room.
 const MAX_WAITING_BYTES: usize = 4 << 20;
-/// What a waiting message takes beside its bytes.
+/// What a waiting message is taken to cost in bytes beside its text, so that many small ones count, too.
 const MESSAGE_OVERHEAD: usize = 128;
-/// How long a subscription that the child ended may take to be answered.
+/// How long after a `notifications/cancelled` of the child its answer to the same request may still come.
+/// Then the stream of the request ends without one.
 const LAST_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Numbers of requests have so many bits: all digits of such a number survive in programs that write 14 of them.
+/// The bits of the numbers that callers' requests get: below 10^14, so that all digits survive in programs
+/// that write numbers with 14 of them, and far too many to be guessed.
 const NUMBER_BITS: u32 = 46;
 
-/// A child that serves many callers.
+/// A child that serves the requests of many callers at once. When it is dropped, it ends.
 #[derive(Debug)]
 pub(super) struct SharedChild {
+    /// The process and its input.
     link: RunningChild,
+    /// The running calls, shared with the task that reads the child and with each [`SharedCall`].
     table: Arc<SharedCallTable>,
 }
 
-/// The running calls.
+/// The running calls of one child: where the task that reads the child finds who waits for a message.
 #[derive(Debug)]
 struct SharedCallTable {
     calls: Mutex<SharedCalls>,
+    /// Where output of the child is logged that cannot be passed on.
     complaints: ChildOutputLog,
+    /// Told of answers and of the end. All children of the program have the same one.
     backoff: Arc<Mutex<Backoff>>,
+    /// When the child was started.
     started: Instant,
 }
 
+/// What changes in the table, under one lock.
 #[derive(Debug)]
 struct SharedCalls {
+    /// Whether the child has ended. Requests fail at once from then on.
     over: bool,
-    /// Once it is over: what its callers are told, and whether it left unread what it was sent.
+    /// Once it is over: the error that its callers get, and whether it ended before it answered anything,
+    /// with its input unread.
     end: Option<(UpstreamError, bool)>,
-    /// Whether the child ever answered.
+    /// Whether the child ever answered a request, the gateway's own included.
     answered: bool,
+    /// How many numbers were given out.
     last: u64,
-    /// Turns a count into numbers that nobody can guess.
+    /// A secret of this child that turns the count into numbers which nobody can guess.
     secret: RandomState,
+    /// The requests that wait for an answer, by their numbers.
     running: HashMap<u64, SharedCallEntry>,
+    /// When a call last ended or a notification was sent. With calls running, the child is not idle whatever
+    /// this says.
     used: Instant,
 }
 
-/// Whose request it is.
+/// Whose request it is, which decides what number it gets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum RequestOwner {
     /// A caller's, under a number that nobody can guess.
     Caller,
-    /// Our own, before all callers, under a small number: some programs do not know large ones.
+    /// The gateway's own, before all callers, under a small number: some programs do not know large ones.
     Gateway,
 }
 
@@ -93,7 +110,7 @@ impl SharedCalls {
         }
     }
 
-    /// A number that no other request has.
+    /// Returns a number that no running request has.
     fn next_number(&mut self, asker: RequestOwner) -> u64 {
         loop {
             self.last += 1;
@@ -108,28 +125,35 @@ impl SharedCalls {
     }
 }
 
+/// The sending end of a running call, for the task that reads the child.
 #[derive(Debug)]
 struct SharedCallEntry {
+    /// The caller's own id and progress token, which are put back into what the child says.
     names: CallerRequestIds,
+    /// Leads to the [`SharedCall`]. It has no bound of its own: `waiting` is checked instead.
     to: mpsc::UnboundedSender<CallUpdate>,
+    /// How many bytes were sent and not taken yet, overhead included.
     waiting: Arc<AtomicUsize>,
-    /// Its caller reads too slowly, and will find out.
+    /// Whether the call has failed because its caller reads too slowly. The entry stays, so that the child is
+    /// told when the caller has found out and drops its call.
     given_up: bool,
 }
 
-/// What a call hears.
+/// What the child says to one call, with the caller's own id and token in it.
 #[derive(Debug)]
 pub(super) enum CallUpdate {
-    /// A notification that belongs to it.
+    /// A notification that names the request. More follows.
     Notification(String),
-    /// The answer and its HTTP status: nothing comes after it.
+    /// The answer, a result or an error, and the HTTP status that it has where it is all that is sent.
+    /// Nothing follows.
     Answer(String, u16),
-    /// No answer will come.
+    /// No answer will come. Nothing follows.
     Failed(UpstreamError),
 }
 
 impl SharedChild {
-    /// Starts one.
+    /// Starts a child. `mount` names it in the log, `limit` is the longest line that is read from it, in
+    /// bytes, and `all_stop` becomes `true` when all children are to end.
     pub(super) fn start(
         program: &Program,
         mount: &str,
@@ -147,32 +171,40 @@ impl SharedChild {
         Ok(Self { link, table })
     }
 
-    /// Whether it has ended.
+    /// Whether it has ended, so that another must be started.
     pub(super) fn is_over(&self) -> bool {
         self.table.calls().over
     }
 
-    /// Whether it ended without having read what it was sent.
+    /// Whether it ended before it answered anything and without having read what it was sent. Then it did not
+    /// end because of what it was asked, and would end again.
     pub(super) fn left_input_unread(&self) -> bool {
         self.table.calls().end.is_some_and(|(_, unread)| unread)
     }
 
-    /// Whether nobody needed it for so long.
+    /// Whether no call runs, and for `time` none has ended and no notification was sent.
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         let calls = self.table.calls();
         calls.running.is_empty() && calls.used.elapsed() >= time
     }
 
-    /// Sends a caller's request in, under a number of its own.
+    /// Sends a caller's request, under a number that cannot be guessed. Returns when it is queued for the
+    /// child; the answer comes through the [`SharedCall`].
+    ///
+    /// Fails with the error that the child ended with, where it is over.
     pub(super) async fn ask(&self, message: &Message<'_>) -> Result<SharedCall, UpstreamError> {
         self.send(message, RequestOwner::Caller).await
     }
 
-    /// Sends in a request of the gateway itself.
+    /// Sends a request of the gateway itself, under a small number. It must come before all requests of
+    /// callers, who could have the child repeat a number that is easy to guess.
     pub(super) async fn ask_as_gateway(&self, message: &Message<'_>) -> Result<SharedCall, UpstreamError> {
         self.send(message, RequestOwner::Gateway).await
     }
 
+    /// Registers a request, so that its answer finds it however fast it comes, and then queues it. Where the
+    /// future is dropped before the request was queued, the call is removed and the child learns nothing of
+    /// it.
     async fn send(&self, message: &Message<'_>, asker: RequestOwner) -> Result<SharedCall, UpstreamError> {
         let (to, from) = mpsc::unbounded_channel();
         let waiting = Arc::<AtomicUsize>::default();
@@ -197,7 +229,8 @@ impl SharedChild {
         Ok(call)
     }
 
-    /// Sends in a notification of a caller.
+    /// Sends a caller's notification, without anything in its `_meta` that the child could take for the
+    /// number of a request.
     pub(super) async fn notify(&self, message: &Message<'_>) -> Result<(), UpstreamError> {
         self.table.calls().used = Instant::now();
         let text = multiplex::strip_correlation_ids(message).ok_or(UpstreamError::Broken)?;
@@ -215,12 +248,17 @@ impl SharedCallTable {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Removes a call. Returns `None` where it is gone already: it was answered, or the child ended.
     fn remove(&self, number: u64) -> Option<SharedCallEntry> {
         let mut calls = self.calls();
         calls.used = Instant::now();
         calls.running.remove(&number)
     }
 
+    /// Gives a line of the child to the call that it names, with the caller's own id and token put back.
+    ///
+    /// Dropped, and all but the last of them logged as a warning, are: what is no message; what names no
+    /// request; progress for a caller that gave no token; and what names a call that is gone.
     fn receive_child_message(self: &Arc<Self>, text: &[u8]) {
         let Ok(message) = Message::parse(text) else {
             return self
@@ -262,7 +300,8 @@ impl SharedCallTable {
         }
     }
 
-    /// The child ended a subscription: its stream ends too, after the answer where one comes.
+    /// Ends the stream of a request that the child has cancelled, which is how a server ends a subscription.
+    /// An answer that comes within [`LAST_ANSWER_TIMEOUT`] still goes out before.
     fn close_subscription(self: &Arc<Self>, number: u64) {
         let table = Arc::clone(self);
         tokio::spawn(async move {
@@ -273,11 +312,13 @@ impl SharedCallTable {
 }
 
 impl SharedCallEntry {
+    /// Whether a notification of so many bytes may wait for the caller.
     fn has_room(&self, bytes: usize) -> bool {
         let waiting = self.waiting.load(Ordering::Relaxed);
         waiting == 0 || waiting + bytes + MESSAGE_OVERHEAD <= MAX_WAITING_BYTES
     }
 
+    /// Sends something to the call, whatever waits there. Nothing happens where its caller is gone.
     fn send(&self, heard: CallUpdate) {
         self.waiting.fetch_add(heard.weight(), Ordering::Relaxed);
         // A caller who is gone needs nothing.
@@ -286,6 +327,7 @@ impl SharedCallEntry {
 }
 
 impl CallUpdate {
+    /// Returns how many bytes it counts as while it waits.
     fn weight(&self) -> usize {
         match self {
             Self::Notification(text) | Self::Answer(text, _) => text.len() + MESSAGE_OVERHEAD,
@@ -327,19 +369,24 @@ impl ChildOutputHandler for SharedCallTable {
     }
 }
 
-/// A running call. Dropped before its answer, the child is told that nobody waits any more.
+/// The receiving end of a running call. When it is dropped before its answer came, the child gets a
+/// `notifications/cancelled` for it.
 #[derive(Debug)]
 pub(super) struct SharedCall {
+    /// The id of the request at the child.
     number: u64,
     table: Arc<SharedCallTable>,
+    /// The way into the child, for the cancellation.
     pipe: ChildInput,
+    /// Whether the request was queued for the child, so that there is something to cancel.
     sent: bool,
     from: mpsc::UnboundedReceiver<CallUpdate>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl SharedCall {
-    /// What comes next; none after the last.
+    /// Polls for the next thing that the child says to this call. `None` after the answer, or where the child
+    /// has cancelled the request. After a failure there is nothing left to poll for.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallUpdate>> {
         self.from.poll_recv(cx).map(|heard| {
             heard.inspect(|heard| {
@@ -348,12 +395,13 @@ impl SharedCall {
         })
     }
 
-    /// The same, to be waited for.
+    /// Waits for what [`poll_next`](Self::poll_next) polls for.
     pub(super) async fn next(&mut self) -> Option<CallUpdate> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// The answer, whatever comes before it.
+    /// Waits for the answer and drops the notifications before it. A call that ends without one is
+    /// [`UpstreamError::Broken`].
     pub(super) async fn answer(&mut self) -> Result<String, UpstreamError> {
         loop {
             match self.next().await {

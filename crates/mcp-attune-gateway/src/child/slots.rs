@@ -1,25 +1,29 @@
-//! The programs of legacy sessions that may run at a time.
+//! A semaphore for the programs of legacy sessions: how many may run at a time.
 //!
-//! 1. A program has its slot until it is over, not only until its session is: however fast sessions come and go, no
-//!    more programs run than there are slots.
-//! 2. Whoever finds no free slot may wait for one of a program that is about to end, if nobody else waits for it.
+//! 1. A program has its slot until it is over, not only until its session is: however fast sessions come and
+//!    go, no more programs run than there are slots.
+//! 2. Whoever finds no free slot may wait for one of a program that is about to end, if nobody else waits for
+//!    it.
+//!
+//! `crate::slots::Slots` counts the sessions of one caller; this counts the processes of all of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
-/// The slots of one server. A clone has the same ones.
+/// The slots of one program. Clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct SessionSlots {
+    /// One permit for each program that may still be started.
     free: Arc<Semaphore>,
-    /// How many programs are about to end.
+    /// How many programs have their slot still and are about to end, so that it will be free soon.
     ending: Arc<AtomicUsize>,
-    /// How many callers wait for one of these to be over.
+    /// How many callers wait for a slot.
     waiting: Arc<AtomicUsize>,
 }
 
-/// The slot of one program, free again when this is dropped.
+/// The slot of one program, free again when this is dropped. Drop it when the process is over.
 #[derive(Debug)]
 pub(super) struct SessionSlot {
     // In this order: the slot must not count as ending when it is free.
@@ -27,20 +31,26 @@ pub(super) struct SessionSlot {
     _permit: OwnedSemaphorePermit,
 }
 
+/// Counts a slot among those that will be free soon, from [`SessionSlot::mark_ending`] until it is dropped.
 #[derive(Debug)]
 struct SlotEndingMark {
     count: Arc<AtomicUsize>,
+    /// Whether it is counted, so that marking a slot twice counts it once.
     begun: AtomicBool,
 }
 
 impl SessionSlots {
+    /// Makes `count` slots, all of them free.
     pub(super) fn new(count: usize) -> Self {
         let free = Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Self { free, ending: Arc::default(), waiting: Arc::default() }
     }
 
-    /// Takes a slot. `make_room` ends a program that nobody needs; it is asked where no slot is free or about to be,
-    /// and says whether there was one. None where there is none.
+    /// Takes a slot: at once where one is free, else as soon as a program that is about to end is over.
+    ///
+    /// Where more callers wait than programs are about to end, `make_room` is called. It ends a program that
+    /// nobody needs, and returns whether there was one. If not, the result is `None`, without waiting.
+    /// Dropping the future takes no slot.
     pub(super) async fn acquire_slot(&self, make_room: impl FnOnce() -> bool) -> Option<SessionSlot> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(self.slot(permit));
@@ -60,7 +70,7 @@ impl SessionSlots {
 }
 
 impl SessionSlot {
-    /// The program is about to end.
+    /// Notes that the program is about to end, so that a caller may wait for its slot.
     pub(super) fn mark_ending(&self) {
         if !self.ending.begun.swap(true, Ordering::AcqRel) {
             self.ending.count.fetch_add(1, Ordering::AcqRel);
@@ -76,10 +86,10 @@ impl Drop for SlotEndingMark {
     }
 }
 
-/// A caller that waits.
+/// Counts a caller among those that wait, until it is dropped.
 struct SlotWaiter {
     count: Arc<AtomicUsize>,
-    /// How many wait, this one included.
+    /// How many waited when this one came, itself included.
     number: usize,
 }
 

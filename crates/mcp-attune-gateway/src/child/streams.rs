@@ -1,4 +1,13 @@
 //! The streams of one legacy session: which message belongs on which, and what is kept of them.
+//!
+//! A stream holds the events that its caller has not got or may want again, and knows how many answers it
+//! still owes. It ends when that is none. All of it is bookkeeping without I/O, under the lock of the
+//! session; the rules are those of `session`.
+//!
+//! 1. Bounds are on calls that run, on questions of the child that are open, on streams that have ended, and
+//!    on the bytes of all events together. Beyond the last one, old events are dropped.
+//! 2. An event is read by its number, and stays where it is. Resuming a stream is reading it again from an
+//!    earlier number.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,74 +19,97 @@ use mcp_attune_wire::message::{Id, Message, MessageKind};
 use super::event_id::LegacyEventId;
 use crate::upstream::UpstreamError;
 
-/// The stream of GET.
+/// The number of the stream that a caller opens with GET. It is there from the start, and ends with the
+/// session only.
 pub(super) const GET_STREAM: u64 = 0;
-/// How many calls of one session run at a time, heard or not.
+/// How many calls of one session may run at a time, whether anybody reads their streams or not. One more is
+/// refused.
 const MAX_CALLS: usize = 1024;
-/// How many of its questions a child may wait for.
+/// How many open questions of the child (`elicitation/create` and the like) are remembered. One more is
+/// passed on, but does not excuse silence.
 const MAX_OPEN_QUESTIONS: usize = 1024;
-/// How many streams that are over are kept to be heard again.
+/// How many streams that have ended and that nobody reads are kept, for callers that lost their connection.
+/// Beyond it the oldest one is forgotten.
 const MAX_FINISHED_STREAMS: usize = 32;
-/// What an event takes beside its bytes.
+/// What an event is taken to cost in bytes beside its text.
 const EVENT_OVERHEAD: usize = 128;
 
-/// One event of a stream.
+/// One message on a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct LegacyStreamEvent {
+    /// Its event id.
     pub(super) place: LegacyEventId,
+    /// The message, as the child wrote it.
     pub(super) text: Arc<str>,
-    /// Whether it is an answer that is an error.
+    /// Whether it is an answer with an `error`.
     pub(super) is_error: bool,
 }
 
-/// Why requests get no stream.
+/// Why no stream was opened for requests. Nothing has changed then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StreamOpenError {
-    /// Too many calls run.
+    /// More than [`MAX_CALLS`] calls would run.
     TooMany,
-    /// A call with this id runs already: nobody could tell whose answer comes.
+    /// A running call, or another request of the same batch, has the same id: nobody could tell their answers
+    /// apart.
     InUse,
 }
 
-/// The streams of a session.
+/// The streams of a session, and whose messages go on which.
 #[derive(Debug)]
 pub(super) struct LegacyStreams {
+    /// The streams by their numbers, so that the oldest comes first.
     streams: BTreeMap<u64, LegacyStream>,
+    /// The number of the newest stream. Numbers are not used again.
     last: u64,
-    /// Running calls, and the streams that they are answered on.
+    /// The calls that run, by the caller's ids, and the streams that they are answered on.
     calls: HashMap<Id, u64>,
+    /// The progress tokens of calls that run, and the streams of these.
     tokens: HashMap<Id, u64>,
-    /// What the child asked and waits for.
+    /// The questions that the child has asked and that are not answered, by the child's ids, and the streams
+    /// that they were put on.
     asked: HashMap<Id, u64>,
-    /// How many bytes are kept, and may be.
+    /// How many bytes all events take now, overhead included.
     kept: usize,
+    /// How many bytes all events may take.
     most: usize,
 }
 
+/// One stream: that of GET, or the one on which the requests of a POST are answered.
 #[derive(Debug, Default)]
 struct LegacyStream {
+    /// The events that are kept, the oldest first.
     events: VecDeque<LegacyStreamEvent>,
-    /// The number of the last event.
+    /// The number of the newest event; 0 where there was none yet.
     last: u64,
-    /// The last event that somebody heard.
+    /// The number of the newest event that a reader has taken.
     heard: u64,
-    /// How many answers are still to come. Nothing comes after the last; GET's never ends by itself.
+    /// How many answers are still to come. Nothing comes after the last; GET's stream expects none and does
+    /// not end by that.
     expects: usize,
+    /// Whether no more events will come.
     over: bool,
+    /// Why a call of this stream gets no answer, until a reader was told.
     failed: Option<UpstreamError>,
+    /// How many readers the stream has had. The last one is served, and all others find the end.
     turn: u64,
+    /// Whether the last reader is still there.
     is_heard: bool,
+    /// Wakes the reader, where it waits.
     waker: Option<Waker>,
 }
 
 impl LegacyStreams {
+    /// Makes the streams of a new session: the one of GET, without events. `most` is how many bytes of events
+    /// are kept.
     pub(super) fn new(most: usize) -> Self {
         let streams = BTreeMap::from([(GET_STREAM, LegacyStream::default())]);
         let (calls, tokens, asked) = Default::default();
         Self { streams, last: GET_STREAM, calls, tokens, asked, kept: 0, most }
     }
 
-    /// Opens the stream on which these requests are answered; none where there are none.
+    /// Opens the stream on which these requests are answered, and registers them as running. Returns its
+    /// number, or `None` where there is no request among them.
     pub(super) fn open<'m>(
         &mut self,
         asks: impl Iterator<Item = &'m Message<'m>>,
@@ -105,7 +137,8 @@ impl LegacyStreams {
         Ok(Some(stream))
     }
 
-    /// What the caller's own messages settle: an answer ends a question of the child, a cancellation a call.
+    /// Notes what a message of the caller settles before it goes to the child: an answer closes a question of
+    /// the child, and a `notifications/cancelled` ends a call, which then gets no answer.
     pub(super) fn note_from_caller(&mut self, message: &Message<'_>) {
         match message.kind() {
             MessageKind::Answer => {
@@ -124,14 +157,16 @@ impl LegacyStreams {
         }
     }
 
-    /// A call that nobody waits for any more.
+    /// Ends a call without an answer, because nobody waits for it any more. A late answer of the child
+    /// belongs nowhere.
     pub(super) fn drop_call(&mut self, id: &Id) {
         if let Some(stream) = self.calls.remove(id) {
             self.expect_one_less(stream);
         }
     }
 
-    /// Puts a message of the child on its stream; false where there is none.
+    /// Puts a message of the child on the stream that it belongs to. Returns `false` where there is none: an
+    /// answer that no running call expects, or what is no single message.
     pub(super) fn push_to_stream(&mut self, message: &Message<'_>) -> bool {
         let stream = match message.kind() {
             MessageKind::Answer => message.id().and_then(Id::read).and_then(|id| self.calls.remove(&id)),
@@ -155,6 +190,9 @@ impl LegacyStreams {
         true
     }
 
+    /// Returns the stream for a notification: of the call whose progress it reports, of the question that it
+    /// takes back, of GET where it is about the server as a whole; and the default where that stream is over
+    /// or not known.
     fn stream_of_notification(&mut self, message: &Message<'_>) -> u64 {
         let named = match notification_subject(message) {
             NotificationSubject::Progress(token) => {
@@ -168,7 +206,8 @@ impl LegacyStreams {
         named.filter(alive).unwrap_or_else(|| self.default_stream())
     }
 
-    /// The stream of the one call that runs; else the one that is heard.
+    /// Returns the stream for what names no call: that of the calls that run, where it is one. Otherwise
+    /// GET's, unless calls run and nobody reads GET's: then the newest call's.
     fn default_stream(&self) -> u64 {
         let running = || self.calls.values().copied();
         let listens = self.streams.get(&GET_STREAM).is_some_and(|stream| stream.is_heard);
@@ -179,6 +218,7 @@ impl LegacyStreams {
         }
     }
 
+    /// Appends an event to a stream, wakes its reader, and drops what is too much.
     fn push(&mut self, number: u64, message: &Message<'_>) {
         let text = message.text();
         let Some(stream) = self.streams.get_mut(&number) else { return };
@@ -194,6 +234,8 @@ impl LegacyStreams {
         self.shrink();
     }
 
+    /// Notes that a stream got an answer, or will not get one. With the last one it is over, and what was
+    /// known of its tokens and questions is dropped. Old streams that are over are forgotten.
     fn expect_one_less(&mut self, number: u64) {
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.expects = stream.expects.saturating_sub(1);
@@ -214,8 +256,11 @@ impl LegacyStreams {
         }
     }
 
-    /// Drops what is kept beyond the bound: the oldest that was heard, else the oldest of all. The last event of a
-    /// stream stays, so that no answer is lost before it was heard.
+    /// Drops events until what is kept is within the bound: the oldest that a reader has taken, from the
+    /// oldest stream that has one, else the oldest of the first stream that has more than one.
+    ///
+    /// The last event of a stream stays until a reader has taken it, so that the answer to a call is not
+    /// lost. A slow reader can find earlier events gone; it goes on with the next one that is there.
     fn shrink(&mut self) {
         while self.kept > self.most {
             let heard = |stream: &LegacyStream| {
@@ -233,7 +278,8 @@ impl LegacyStreams {
         }
     }
 
-    /// A call, or all of them where it is not known which, gets no answer.
+    /// Ends a call with an error instead of an answer. Where `id` is `None`, or no running call has it, all
+    /// running calls end so.
     pub(super) fn fail(&mut self, id: Option<&Id>, error: UpstreamError) {
         let failed: Vec<u64> = match id.and_then(|id| self.calls.remove(id)) {
             Some(stream) => vec![stream],
@@ -247,7 +293,8 @@ impl LegacyStreams {
         }
     }
 
-    /// The session is over: calls fail, and the GET stream ends.
+    /// Ends everything with the session: running calls fail with [`UpstreamError::Broken`], and the GET
+    /// stream ends.
     pub(super) fn close(&mut self) {
         self.fail(None, UpstreamError::Broken);
         if let Some(stream) = self.streams.get_mut(&GET_STREAM) {
@@ -256,17 +303,18 @@ impl LegacyStreams {
         }
     }
 
-    /// The last event of the GET stream that somebody heard.
+    /// Returns the number of the last event of the GET stream that a reader has taken.
     pub(super) fn last_heard(&self) -> u64 {
         self.streams.get(&GET_STREAM).map_or(0, |stream| stream.heard)
     }
 
-    /// Whether a call runs, heard or not.
+    /// Whether a call runs, whether anybody reads its stream or not.
     pub(super) fn has_running_calls(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// Whether what comes after an event is still there.
+    /// Whether the stream is known and all events after this one are kept, so that a reader would miss
+    /// nothing.
     pub(super) fn can_resume_after(&self, place: LegacyEventId) -> bool {
         let first =
             |stream: &LegacyStream| stream.events.front().map_or(stream.last, |event| event.place.event - 1);
@@ -274,18 +322,21 @@ impl LegacyStreams {
         self.streams.get(&place.stream).is_some_and(here)
     }
 
-    /// Whether the child waits for an answer to what it asked on this stream.
+    /// Whether the child waits for the answer to a question that it put on this stream.
     pub(super) fn has_open_question(&self, number: u64) -> bool {
         self.asked.values().any(|stream| *stream == number)
     }
 
+    /// Whether a reader that has read event `at` has read everything: the stream ended, and not with an
+    /// error. A stream that is not known is over.
     pub(super) fn is_over(&self, number: u64, at: u64) -> bool {
         self.streams
             .get(&number)
             .is_none_or(|stream| stream.over && stream.failed.is_none() && stream.last <= at)
     }
 
-    /// Hears a stream from now on, instead of whoever did.
+    /// Registers a new reader of a stream and returns its turn. The reader before it is woken, to find that
+    /// it has been replaced.
     pub(super) fn take_over(&mut self, number: u64) -> u64 {
         let Some(stream) = self.streams.get_mut(&number) else { return 0 };
         stream.turn += 1;
@@ -294,6 +345,7 @@ impl LegacyStreams {
         stream.turn
     }
 
+    /// Unregisters the reader with this turn. Does nothing where another one has replaced it.
     pub(super) fn leave(&mut self, number: u64, turn: u64) {
         if let Some(stream) = self.streams.get_mut(&number).filter(|stream| stream.turn == turn) {
             stream.is_heard = false;
@@ -301,13 +353,17 @@ impl LegacyStreams {
         }
     }
 
+    /// Drops a stream and its events.
     pub(super) fn forget(&mut self, number: u64) {
         if let Some(stream) = self.streams.remove(&number) {
             self.kept -= stream.events.iter().map(|event| event.text.len() + EVENT_OVERHEAD).sum::<usize>();
         }
     }
 
-    /// The first event after `at`; none at the end, or when somebody else hears this stream now.
+    /// Returns the first event after `at`, for the reader with this turn.
+    ///
+    /// The end is `None`: the stream is over, unknown, or has another reader now. An error is returned once,
+    /// when all events were read. While there is nothing yet, `waker` is kept and woken by the next event.
     pub(super) fn poll(
         &mut self,
         number: u64,

@@ -1,4 +1,13 @@
-//! The children of one program: started when they are needed, not too often, and ended when nobody needs them.
+//! The children of one program: started when they are needed, not too often, and ended when nobody needs
+//! them.
+//!
+//! 1. One start of a shared child runs at a time. Whoever needs it meanwhile waits for that start and gets
+//!    its outcome.
+//! 2. A start is not cancelled with the request that caused it: the next one finds the child ready.
+//! 3. After a child that ended by itself, starts are delayed (see `backoff`). A request waits for a second at
+//!    most; where the delay is longer it is refused at once.
+//! 4. Once a child has been started, idle children are looked for periodically, for as long as the supervisor
+//!    is there.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,43 +27,60 @@ use super::slots::SessionSlots;
 use crate::slots::Slots;
 use crate::upstream::UpstreamError;
 
-/// Children without work are looked for this often, or more often where they may be idle for less.
+/// How often idle children are looked for. Where half of `child_idle` is shorter, that counts instead.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
-/// A start that has to wait longer than this is refused instead.
+/// The longest delay that a request waits for. A start that has to be delayed for longer is refused instead.
 const MAX_START_WAIT: Duration = Duration::from_secs(1);
-/// A program that ended before it answered is not started again for so long: one caller's call can ask it more than once.
+/// For this long after a shared child ended before it answered, the program is not started again and callers
+/// get the same error: one call can cause several requests, and each would start the program again.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
-/// A program behind: what it speaks, and its children, which are started when they are needed and end when they are not.
+/// A program behind: what it speaks, its shared child, and the children of its legacy sessions.
+///
+/// There is one for each set of options (see `ChildRegistry`), used by all requests of the mount. When it is
+/// dropped, its children end. How requests are answered is in `modern` and `legacy`, as further methods.
 #[derive(Debug)]
 pub(super) struct Supervisor {
+    /// How the program is run, and its limits.
     pub(super) options: ChildOptions,
-    /// Says when all is over; let go of at the end, which waits for it.
+    /// Tells children that all of them are to end. `None` once the gateway ends: no child is started any
+    /// more, and the gateway, which waits until all receivers are gone, need not wait for this one.
     all_stop: Mutex<Option<watch::Receiver<bool>>>,
+    /// When the next child may be started. All children of the program report to it.
     pub(super) backoff: Arc<Mutex<Backoff>>,
+    /// What changes. Only locked for short, never across an `await`.
     known: Mutex<SupervisorState>,
-    /// Held while a shared child is being started.
+    /// Held while a shared child is being started, so that one is.
     starting: tokio::sync::Mutex<()>,
-    /// How many starts of a shared child have failed.
+    /// How many starts of a shared child have failed. A request that waited for a start sees by it that the
+    /// start failed.
     failed: AtomicU64,
+    /// Limits how many children of sessions run at a time.
     pub(super) slots: SessionSlots,
-    /// Counts the sessions of each caller.
+    /// Limits how many sessions one caller has.
     pub(super) callers: Arc<Slots>,
 }
 
+/// What is known of a program, and the children that it has now.
 #[derive(Debug, Default)]
 pub(super) struct SupervisorState {
+    /// What the program speaks; `None` until it was asked.
     speaks: Option<Arc<ChildProtocol>>,
-    /// Whether it initializes, once a caller has asked it to: not all who do list the versions that begin so.
+    /// Whether the program answers `initialize`; `None` until a caller has asked it to. Some do that list no
+    /// legacy version, so this decides where it is known.
     pub(super) initializes: Option<bool>,
+    /// The child that modern callers share. It may be over already.
     shared: Option<Arc<SharedChild>>,
+    /// The open sessions by their ids. Those whose child has ended stay until the next look for idle ones.
     pub(super) sessions: HashMap<String, Arc<LegacySession>>,
+    /// Why and when the last start of a shared child failed.
     last_failure: Option<(UpstreamError, Instant)>,
-    /// Whether somebody looks for children without work.
+    /// Whether the task runs that ends idle children.
     looks: bool,
 }
 
 impl Supervisor {
+    /// Makes a supervisor without children. `all_stop` becomes `true` when all children are to end.
     pub(super) fn new(options: ChildOptions, all_stop: watch::Receiver<bool>) -> Self {
         let slots = SessionSlots::new(options.sessions);
         let callers = Slots::per_caller_only(options.sessions, options.share);
@@ -74,11 +100,13 @@ impl Supervisor {
         &self.options
     }
 
-    /// No child is started from now on.
+    /// Lets no child be started from now on. Part of the end of the gateway.
     pub(super) fn refuse_new_children(&self) {
         self.all_stop.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
+    /// Returns a receiver for a child that is about to be started. Fails with [`UpstreamError::Refused`]
+    /// where the gateway is about to end.
     pub(super) fn all_stop(&self) -> Result<watch::Receiver<bool>, UpstreamError> {
         let all_stop = self.all_stop.lock().unwrap_or_else(PoisonError::into_inner);
         all_stop.clone().ok_or(UpstreamError::Refused)
@@ -89,7 +117,10 @@ impl Supervisor {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a child may be started again, if that is soon.
+    /// Waits until a child may be started, for [`MAX_START_WAIT`] at most.
+    ///
+    /// Fails at once with [`UpstreamError::Ended`] where a shared child ended before it answered less than
+    /// [`RESTART_DELAY`] ago, and with [`UpstreamError::Refused`] where the delay is too long to wait for.
     pub(super) async fn wait_for_backoff(&self) -> Result<(), UpstreamError> {
         let last = self.lock_state().last_failure;
         if let Some((ended @ UpstreamError::Ended(_), at)) = last
@@ -108,6 +139,8 @@ impl Supervisor {
         }
     }
 
+    /// Logs that the program could not be started, and counts it as a failure that delays the next start.
+    /// Returns the error for the caller, who is not told the reason.
     pub(super) fn note_failed_start(&self, why: &process::ProgramStartError) -> UpstreamError {
         tracing::error!(mount = self.options.mount, "{why}");
         let now = Instant::now();
@@ -115,7 +148,7 @@ impl Supervisor {
         UpstreamError::NotStarted
     }
 
-    /// What the child speaks, found out where it is not known yet.
+    /// Returns what the program speaks. It is started and asked where that is not known yet.
     pub(super) async fn protocol(self: &Arc<Self>) -> Result<Arc<ChildProtocol>, UpstreamError> {
         if let Some(speaks) = self.lock_state().speaks.clone() {
             return Ok(speaks);
@@ -123,12 +156,18 @@ impl Supervisor {
         self.ensure_ready().await.map(|(speaks, _)| speaks)
     }
 
-    /// Whether this is a child that no legacy caller can speak to, as far as is known.
+    /// Whether no legacy caller can speak to the program, as far as is known: it lists no legacy version, and
+    /// has not been seen to answer `initialize` all the same.
     pub(super) fn is_modern_only(&self, speaks: &ChildProtocol) -> bool {
         speaks.is_modern_only() && self.lock_state().initializes != Some(true)
     }
 
-    /// What the child speaks, and where it is modern, one that runs. The work goes on when its caller goes away.
+    /// Returns what the program speaks, and where it is modern, a shared child that runs. Starts and asks one
+    /// where there is none.
+    ///
+    /// The work is done in a task of its own and goes on when the caller goes away or has waited for
+    /// `first_byte` ([`UpstreamError::FirstByteTimeout`]). All who wait while one start fails get the error
+    /// of that start, so that a broken program is started once and not once for each of them.
     pub(super) async fn ensure_ready(
         self: &Arc<Self>,
     ) -> Result<(Arc<ChildProtocol>, Option<Arc<SharedChild>>), UpstreamError> {
@@ -158,6 +197,8 @@ impl Supervisor {
         ready.unwrap_or(Err(UpstreamError::Broken))
     }
 
+    /// Returns what [`ensure_ready`](Self::ensure_ready) does where nothing has to be started for it, else
+    /// `None`.
     fn ready_child(&self) -> Option<(Arc<ChildProtocol>, Option<Arc<SharedChild>>)> {
         let known = self.lock_state();
         let speaks = known.speaks.clone()?;
@@ -168,6 +209,11 @@ impl Supervisor {
         Some((speaks, Some(shared)))
     }
 
+    /// Starts a shared child, and where it is not known yet finds out what the program speaks. To be called
+    /// with `starting` held.
+    ///
+    /// A sixth of `first_byte` is how long the child may take to answer `server/discover` before it is taken
+    /// for slow, or for one that does not know the question.
     async fn start(
         self: &Arc<Self>,
     ) -> Result<(Arc<ChildProtocol>, Option<Arc<SharedChild>>), UpstreamError> {
@@ -204,7 +250,8 @@ impl Supervisor {
         Ok((speaks, shared))
     }
 
-    /// Looks for children without work from now on, if nobody does yet.
+    /// Starts the task that ends idle children, unless it runs. It holds the supervisor weakly, and ends with
+    /// it.
     pub(super) fn start_idle_checks(self: &Arc<Self>) {
         if std::mem::replace(&mut self.lock_state().looks, true) {
             return;
@@ -220,6 +267,8 @@ impl Supervisor {
         });
     }
 
+    /// Ends the sessions, and the shared child, that are over or were idle for `child_idle`. Dropping the
+    /// shared child ends it once no request has it any more.
     pub(super) fn end_idle(&self) {
         let idle = self.options.idle;
         let mut known = self.lock_state();
@@ -236,7 +285,8 @@ impl Supervisor {
         drop(shared);
     }
 
-    /// Ends the session that was idle for longest among those that `may_end`, and says whether there was one.
+    /// Ends the session that was idle for longest among those that `may_end` accepts, however short that was,
+    /// to make room for another. Returns `false` where none of them is idle.
     pub(super) fn end_longest_idle(&self, may_end: impl Fn(&LegacySession) -> bool) -> bool {
         let mut known = self.lock_state();
         loop {

@@ -1,14 +1,16 @@
-//! Settings that are one of a few words.
+//! Settings whose value is one of a few words, such as `log = "info"`.
 
 use super::findings::ConfigProblem;
 
-/// A setting that is one of a few words.
+/// A setting whose value is one of a few words. Implemented by the `choices!` macro, and by hand for enums of
+/// other crates.
 pub(super) trait KeywordSetting: Copy + PartialEq + 'static {
-    /// Every word, with what it means.
+    /// Every word with its value. The JSON Schema lists the words in this order.
     const ALL: &'static [(&'static str, Self)];
 }
 
-/// Reads one of the words.
+/// Parses one of the words, to the letter. The problem of any other text suggests the word that was probably
+/// meant, or lists all.
 pub(super) fn parse_keyword<C: KeywordSetting>(text: &str) -> Result<C, ConfigProblem> {
     if let Some((_, choice)) = C::ALL.iter().find(|(word, _)| *word == text) {
         return Ok(*choice);
@@ -21,7 +23,9 @@ pub(super) fn parse_keyword<C: KeywordSetting>(text: &str) -> Result<C, ConfigPr
     Err(ConfigProblem::new(format!("is none of its {} values", C::ALL.len()), hint))
 }
 
-/// The name that somebody meant who wrote this one.
+/// Returns the name that was probably meant by a misspelt one. Case and `-` for `_` do not count; up to a
+/// third of the characters, and at most three, may be wrong. `None` if no name is that near, or the text is
+/// longer than 40 characters.
 pub(crate) fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a name into one of twice its length.
     const MAX_NAME_CHARS: usize = 40;
@@ -35,14 +39,27 @@ pub(crate) fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>)
     near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Joins words for a sentence: `a`, `a or b`, `a, b or c`.
 pub(super) fn join_with_or(words: impl Iterator<Item = String>) -> String {
     let mut words: Vec<String> = words.collect();
     let last = words.pop().unwrap_or_default();
     if words.is_empty() { last } else { format!("{} or {last}", words.join(", ")) }
 }
 
-/// Declares a setting whose first word is the default.
+/// Declares an enum whose variants are the words of a setting, with `as_str` and [`KeywordSetting`]. The
+/// first variant is the default.
+///
+/// ```text
+/// choices! {
+///     /// How lines of the log are written.
+///     pub LogFormat {
+///         /// For people.
+///         Text = "text",
+///         /// For programs.
+///         Json = "json",
+///     }
+/// }
+/// ```
 macro_rules! choices {
     ($(#[$doc:meta])* $vis:vis $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*

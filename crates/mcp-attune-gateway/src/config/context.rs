@@ -1,4 +1,4 @@
-//! `[context]`: what of a caller's context goes on to the server behind, and how their words for times are read.
+//! `[context]`: what of a caller's context is forwarded to the upstream, and how phrases of time are read.
 
 use mcp_attune::context::{self, ContextForwarding, ContextPlacement, CoordinatePrecision};
 use mcp_attune::when;
@@ -6,30 +6,35 @@ use mcp_attune::when;
 use super::choice::{choices, parse_keyword};
 use super::reader::ConfigTableReader;
 
-/// What of a caller's context goes on to the server behind, and how their words for times are read. Rules: C10, C14.
+/// `[context]`: what of a caller's context is forwarded to the upstream, and how phrases of time are read.
+///
+/// The context is what a caller says about its time zone, time, locale and place. By default nothing of it is
+/// forwarded; arguments that the operator binds to it (`[tools.NAME.context]`) are filled in any case. Rules:
+/// C10, C14.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ContextConfig {
-    /// The fields that go on; none by default.
+    /// The fields that are forwarded; none by default.
     pub forward: Vec<ContextFieldSetting>,
-    /// Where they go.
+    /// Where they are put in the request.
     pub forward_as: ForwardPlacementSetting,
-    /// How exact the caller's coordinates may be, wherever they go.
+    /// How exact the caller's coordinates may be, wherever they go: in forwarded contexts and in bound
+    /// arguments.
     pub coordinates: CoordinatesSetting,
-    /// What `the last week` and its like mean.
+    /// What phrases such as `the last week` mean.
     pub past: PastSetting,
 }
 
 choices! {
     /// A field of the caller's context. Rules: C2.
     pub ContextFieldSetting {
-        /// The time zone.
+        /// The IANA time zone.
         Timezone = "timezone",
-        /// The locale.
+        /// The locale, a BCP 47 tag.
         Locale = "locale",
-        /// The time at the caller.
+        /// The time at the caller, with its offset.
         CurrentTimestamp = "currentTimestamp",
-        /// The place.
+        /// The place: city, region, country and coordinates.
         UserLocation = "userLocation",
     }
 }
@@ -37,9 +42,9 @@ choices! {
 choices! {
     /// Where the context goes in a request. Rules: C10.
     pub ForwardPlacementSetting {
-        /// Under `_meta`, where no server minds it.
+        /// In `_meta`, which every server accepts.
         Meta = "meta",
-        /// Beside `params`; strict servers refuse such a request.
+        /// As a member of the message beside `params`. Strict servers refuse such a message as a whole.
         Sibling = "sibling",
     }
 }
@@ -47,9 +52,9 @@ choices! {
 choices! {
     /// How exact the caller's coordinates may be.
     pub CoordinatesSetting {
-        /// They go nowhere.
+        /// They are not given to anybody.
         Off = "off",
-        /// Rounded, to about ten kilometres.
+        /// Rounded to a tenth of a degree, about ten kilometres.
         Coarse = "coarse",
         /// As the caller sent them.
         Exact = "exact",
@@ -59,17 +64,17 @@ choices! {
 choices! {
     /// What `the last week`, `past month` and their like mean. Rules: C14.
     pub PastSetting {
-        /// From the same local time one unit earlier to now.
+        /// From the same local time one unit earlier until now.
         Rolling = "rolling",
-        /// The calendar unit before this one, as `last week`.
+        /// The calendar unit before the current one, like `last week`.
         Calendar = "calendar",
-        /// Nothing: such an expression is refused.
+        /// Nothing: such a phrase is refused, and the error says what to write instead.
         Refuse = "refuse",
     }
 }
 
 impl ContextConfig {
-    /// What `the last week` and its like mean, as the rules want it.
+    /// Translates `past` into the type of the rules.
     pub(crate) fn to_past(&self) -> when::PastPhrasePolicy {
         match self.past {
             PastSetting::Rolling => when::PastPhrasePolicy::Rolling,
@@ -78,7 +83,7 @@ impl ContextConfig {
         }
     }
 
-    /// The same, as the rules want it.
+    /// Translates `forward`, `forward_as` and `coordinates` into the type of the rules.
     pub(crate) fn to_forward(&self) -> ContextForwarding {
         let field = |field: &ContextFieldSetting| match field {
             ContextFieldSetting::Timezone => context::ClientContextField::Timezone,
@@ -100,6 +105,7 @@ impl ContextConfig {
         }
     }
 
+    /// Reads the table. Absent keys keep the values of `base`.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         Self {
             forward: reader.list("forward", &base.forward, parse_keyword),

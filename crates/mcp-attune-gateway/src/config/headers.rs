@@ -1,4 +1,4 @@
-//! `[headers]`: what happens when headers and body disagree, and who a caller is.
+//! `[headers]`: what happens when headers and body disagree, and which headers tell callers apart.
 
 use std::time::Duration;
 
@@ -10,29 +10,37 @@ use super::findings::ConfigProblem;
 use super::limits::{parse_nonzero_time, parse_time};
 use super::reader::{ConfigTableReader, flag};
 
-/// What happens when headers and body disagree, and which headers make a caller who it is.
+/// `[headers]`: what happens when headers and body disagree, and which headers tell callers apart.
+///
+/// A modern MCP request repeats parts of its body in headers (`Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`), by
+/// which proxies route and authorize. The gateway checks that they agree; for `Mcp-Param-*` it needs the
+/// schema of the called tool, which it gets by listing the tools in the caller's name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HeadersConfig {
-    /// Whether a request whose headers disagree with its body is refused.
+    /// Whether a request whose headers disagree with its body is refused, or only reported.
     pub agree: HeaderAgreementSetting,
-    /// Also refuse what is merely careless.
+    /// Whether careless requests are refused too: `Mcp-Name` where none belongs, integers that JSON cannot
+    /// carry safely, routing headers on legacy requests. Default: false.
     pub strict: bool,
-    /// What an `Accept-Language` header means.
+    /// What an `Accept-Language` header means beside the preference in `_meta`. Default: it must be the same.
     pub language_header: LanguageHeaderPolicy,
-    /// What happens where a schema could not be had because of a fault.
+    /// What happens to a call whose schema could not be fetched because of a fault.
     pub on_unknown: UnknownSchemaSetting,
-    /// What a declared argument without its header means.
+    /// What happens to a call whose argument is declared for a header (`x-mcp-header`) and comes without that
+    /// header. Default: it is refused.
     pub on_missing_param: OnMissingParam,
-    /// How long a schema is kept at least.
+    /// How long a schema is kept at least. Default: 30 s.
     pub schema_ttl: Duration,
-    /// How old a schema may be that a request is refused by.
+    /// The age above which a schema is fetched again before a request is refused because of it. Default: 1 s.
     pub schema_recheck: Duration,
-    /// How long a listing for a schema may take.
+    /// How long fetching a schema may take, before it counts as a fault. Default: 2 s.
     pub schema_budget: Duration,
-    /// The headers that, beside `Authorization` and `Cookie`, tell one caller from another.
+    /// The headers that, beside `Authorization` and `Cookie`, tell one caller from another: for schemas, and
+    /// for the share of permits. Default: `X-Api-Key`.
     pub identity_headers: Vec<HeaderName>,
-    /// Whether the query string tells callers apart, too.
+    /// Whether the query string tells callers apart, too; for servers that take a key from it. Default:
+    /// false.
     pub identity_query: bool,
 }
 
@@ -41,7 +49,7 @@ choices! {
     pub HeaderAgreementSetting {
         /// It is refused.
         Enforce = "enforce",
-        /// It goes on, and is logged and counted.
+        /// It goes on, and is logged and counted (`attune_refusals_total{enforced="false"}`).
         Report = "report",
     }
 }
@@ -49,7 +57,7 @@ choices! {
 choices! {
     /// What happens to a call whose schema could not be had because of a fault. Rules: H10.
     pub UnknownSchemaSetting {
-        /// It goes on unchecked.
+        /// It goes on unchecked, and is counted (`attune_unchecked_total`).
         Pass = "pass",
         /// It is refused.
         Refuse = "refuse",
@@ -87,7 +95,7 @@ impl Default for HeadersConfig {
 }
 
 impl HeadersConfig {
-    /// What of this the header checks need to know.
+    /// Returns the part of this that the header checks need.
     ///
     /// ```
     /// use mcp_attune_gateway::config::HeadersConfig;
@@ -103,6 +111,7 @@ impl HeadersConfig {
         policy
     }
 
+    /// Reads the table. Absent keys keep the values of `base`.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         Self {
             agree: reader.choice("agree", base.agree),

@@ -1,4 +1,4 @@
-//! `[limits]`: how much, how many and how long.
+//! `[limits]`: sizes, numbers and time-outs.
 
 use std::time::Duration;
 
@@ -9,45 +9,52 @@ use super::units;
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
-/// How much, how many and how long. Rules: G4.
+/// `[limits]`: sizes, numbers and time-outs. Sizes are in bytes here; the file writes them with a unit (`"4
+/// MiB"`). Rules: G4.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LimitsConfig {
-    /// The body of a request, in bytes.
+    /// Maximum size of a request's body; else 413. Default: 4 MiB.
     pub body: usize,
-    /// An answer that is held back while it is adapted, in bytes.
+    /// Maximum size of an answer that has to be buffered to be adapted. Default: 64 MiB.
     pub answer: usize,
-    /// One event of a stream, in bytes.
+    /// Maximum size of one event of a stream. Default: 8 MiB.
     pub event: usize,
-    /// The header lines of a request.
+    /// Maximum of header lines of a request; else 431. Default: 128.
     pub headers: usize,
-    /// The header lines of a request, in bytes.
+    /// Maximum size of all header lines of a request together, 8 KiB to 16 MiB; else 431. Default: 64 KiB.
     pub header_bytes: usize,
-    /// Connections at one time.
+    /// Maximum of caller connections at a time; further ones get 503. Default: 10,000, or fewer if the
+    /// process may not have as many file descriptors.
     pub connections: usize,
-    /// Calls at one time.
+    /// Maximum of calls that run at a time; further ones get 503. Default: 4096.
     pub calls: usize,
-    /// Streams that callers listen on, at one time.
+    /// Maximum of streams that callers listen on at a time; further ones get 503. Default: 4096.
     pub streams: usize,
-    /// The part of calls, streams and legacy sessions that one caller may have: above 0, and at most 1.
+    /// The part of calls, streams and legacy sessions that one caller may have, above 0 and at most 1; beyond
+    /// it the caller gets 429. Default: 0.25.
     pub share: f64,
-    /// All that is held back of requests and answers together, in bytes.
+    /// Maximum size of everything that is buffered of requests and answers of all callers together. Default:
+    /// 1 GiB.
     pub held: usize,
-    /// How long a request's head may take, and a TLS handshake, and how long a connection may be without a request.
+    /// How long the head of a request may take, and a TLS handshake, and how long a connection may be idle.
+    /// Default: 60 s.
     pub request_head: Duration,
-    /// How long a request's body may pause.
+    /// How long a request's body may pause; else 408. Default: 30 s.
     pub request_pause: Duration,
-    /// How long a request's body may take, beside a second for each `request_rate` bytes of it.
+    /// How long a request's body may take, beside a second for each `request_rate` bytes that have come; else
+    /// 408. Default: 30 s.
     pub request_body: Duration,
-    /// How many bytes of a request's body give it a second more.
+    /// How many bytes of a request's body give it a second more. Default: 4 KiB.
     pub request_rate: usize,
-    /// How long a caller may leave unread what waits for it.
+    /// How long a caller may leave unread what waits for it, before its connection is cut. Default: 30 s.
     pub unread: Duration,
-    /// How long the server behind may take to begin its answer.
+    /// How long an upstream may take to begin its answer; else 504. Default: 60 s.
     pub upstream_first_byte: Duration,
-    /// How long a stream may be silent.
+    /// How long the answer of an upstream may pause before it is broken off. Default: 5 min.
     pub stream_idle: Duration,
-    /// How long calls may go on when the gateway stops.
+    /// How long running calls may go on when the gateway stops, before they are cut. May be zero. Default: 30
+    /// s.
     pub drain: Duration,
 }
 
@@ -77,12 +84,13 @@ impl Default for LimitsConfig {
 }
 
 impl LimitsConfig {
-    /// How many connections to servers behind there may be at one time: one for each call and each stream.
+    /// Returns how many connections to upstreams there may be at a time: one for each call and each stream.
     #[must_use]
     pub fn upstream_connections(&self) -> usize {
         self.calls.saturating_add(self.streams)
     }
 
+    /// Reads the table. Absent keys keep the values of `base`.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         let bytes = |value: &TomlValue<'_>| parse_size(value, 1, MAX_BYTES);
         Self {
@@ -114,10 +122,10 @@ impl LimitsConfig {
     }
 }
 
-/// No machine that runs this has more.
+/// The largest size that can be configured, 1 TiB: no machine that runs this has more memory.
 const MAX_BYTES: u64 = 1 << 40;
 
-/// A size in bytes, within bounds.
+/// Parses a size, an integer in bytes or a string with a unit, from `least` to `most`.
 fn parse_size(value: &TomlValue<'_>, least: u64, most: u64) -> Result<usize, ConfigProblem> {
     let bytes = match value {
         TomlValue::String(text) => i128::from(units::parse_byte_size(text)?),
@@ -134,14 +142,14 @@ fn parse_size(value: &TomlValue<'_>, least: u64, most: u64) -> Result<usize, Con
     bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(outside)
 }
 
-/// A size as people write it.
+/// Formats a size for a hint, in the largest unit without a fraction, in quotes.
 fn format_size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = units.into_iter().find(|(shift, _)| bytes != 0 && bytes.is_multiple_of(1 << shift));
     fits.map_or_else(|| format!("\"{bytes} B\""), |(shift, unit)| format!("\"{} {unit}\"", bytes >> shift))
 }
 
-/// A part of the whole.
+/// Parses a number above 0 and at most 1.
 fn parse_share(value: &TomlValue<'_>) -> Result<f64, ConfigProblem> {
     let number = match value {
         TomlValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
@@ -153,14 +161,15 @@ fn parse_share(value: &TomlValue<'_>) -> Result<f64, ConfigProblem> {
     number.filter(|share: &f64| *share > 0.0 && *share <= 1.0).ok_or_else(outside)
 }
 
-/// How many of something: at least one.
+/// Parses a number from 1 to `most`.
 pub(super) fn parse_count(value: &TomlValue<'_>, most: usize) -> Result<usize, ConfigProblem> {
     let outside = || ConfigProblem::new("is out of bounds", format!("write a number from 1 to {most}"));
     let count = usize::try_from(number(value, "an integer")?).map_err(|_| outside())?;
     (1..=most).contains(&count).then_some(count).ok_or_else(outside)
 }
 
-/// How long.
+/// Parses a duration, which is a string with a unit. An integer is refused with a hint that shows it with
+/// one.
 pub(super) fn parse_time(value: &TomlValue<'_>) -> Result<Duration, ConfigProblem> {
     if let TomlValue::Integer(integer) = value {
         return Err(ConfigProblem::new(
@@ -171,7 +180,7 @@ pub(super) fn parse_time(value: &TomlValue<'_>) -> Result<Duration, ConfigProble
     units::parse_duration(text(value)?)
 }
 
-/// How long, and not no time at all.
+/// Parses a duration that is not zero.
 pub(super) fn parse_nonzero_time(value: &TomlValue<'_>) -> Result<Duration, ConfigProblem> {
     let none = ConfigProblem::new("is no time at all", "write at least \"1 ms\"");
     parse_time(value).and_then(|time| if time.is_zero() { Err(none) } else { Ok(time) })

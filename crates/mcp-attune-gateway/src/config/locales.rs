@@ -1,4 +1,4 @@
-//! `[locales]` and `[content]`: where translations are, and what is adapted.
+//! `[locales]` and `[content]`: where translations are, and whether results are adapted.
 
 use std::sync::Arc;
 
@@ -12,24 +12,26 @@ use super::choice::{choices, parse_keyword};
 use super::findings::ConfigProblem;
 use super::reader::{ConfigTableReader, flag, parse_nonempty, text};
 
-/// Where translations are, and what they may replace.
+/// `[locales]`: where translations are, and what they may replace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LocalesConfig {
-    /// Where the file of each locale is.
+    /// Where the file of each locale is: a path with `${locale}` in the place of the tag. Default:
+    /// `locales/${locale}.json`.
     pub path: LocaleFilePattern,
-    /// Which texts are translated.
+    /// Which texts are translated. Default: those that people see.
     pub translate: Vec<TranslateSetting>,
-    /// Files that the program carries itself, by their tags. Where there are some, `path` is not looked at.
+    /// Files that an embedding program carries itself: pairs of a tag and the content of its file. If there
+    /// are any, `path` is not looked at. Not a setting of the file.
     pub carried: &'static [(&'static str, &'static str)],
 }
 
 choices! {
     /// A kind of text that is translated.
     pub TranslateSetting {
-        /// What people see: titles and the like.
+        /// Text that people see, such as titles.
         Display = "display",
-        /// What models read: descriptions and content. Translating it changes what they do.
+        /// Text that models read: descriptions and content. Translating it can change what they do.
         Model = "model",
         /// What the server logs to its client (`notifications/message`).
         Logs = "logs",
@@ -47,6 +49,7 @@ impl Default for LocalesConfig {
 }
 
 impl LocalesConfig {
+    /// Reads the table. Absent keys keep the values of `base`.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         Self {
             path: reader.read("path", base.path.clone(), |value| parse_locale_path(text(value)?)),
@@ -55,7 +58,8 @@ impl LocalesConfig {
         }
     }
 
-    /// The files, which `watcher` follows; `default` is the language of the server's own texts.
+    /// Returns the source of locale files: those carried by the program, or a folder that is added to
+    /// `watcher`. `default` is the language of the server's own texts.
     pub(super) fn library(&self, default: &Tag, watcher: &mut FileWatcher) -> Arc<dyn LocaleStore> {
         match EmbeddedLocales::new(default.clone(), self.carried) {
             Ok(carried) if !self.carried.is_empty() => Arc::new(carried),
@@ -67,7 +71,7 @@ impl LocalesConfig {
         }
     }
 
-    /// What is translated, as the rules want it.
+    /// Translates `translate` into the type of the rules.
     pub(super) fn to_translate(&self) -> localize::TranslationScope {
         localize::TranslationScope {
             display: self.translate.contains(&TranslateSetting::Display),
@@ -77,25 +81,29 @@ impl LocalesConfig {
     }
 }
 
+/// Parses a path with at least one `${locale}`.
 fn parse_locale_path(text: &str) -> Result<LocaleFilePattern, ConfigProblem> {
     let path = parse_nonempty(text)?;
     let none = |_| ConfigProblem::new("has no ${locale}", "write a path such as \"locales/${locale}.json\"");
     LocaleFilePattern::new(&path).map_err(none)
 }
 
-/// Whether results are adapted to what callers declare.
+/// `[content]`: whether results are adapted to the feature tags that callers declare, such as `human` or
+/// `format=text`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ContentConfig {
-    /// Adapt results to the features that a caller declares.
+    /// Whether results are adapted. Default: false.
     pub enabled: bool,
-    /// Announce that to callers.
+    /// Whether callers are told so. Needs `enabled`. Default: false.
     pub announce: bool,
-    /// Templates that the program carries itself. Where there are some, no files are looked at.
+    /// Templates that an embedding program carries itself. If there are any, no template files are looked at.
+    /// Not a setting of the file.
     pub carried: &'static [EmbeddedTemplate],
 }
 
 impl ContentConfig {
+    /// Reads the table. Absent keys keep the values of `base`.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         let content = Self {
             enabled: reader.read("enabled", base.enabled, flag),

@@ -1,18 +1,20 @@
-//! `attune.toml`: what an operator can choose, checked as a whole.
+//! `attune.toml`: everything that an operator can choose, checked as a whole.
 //!
 //! 1. A file of more than [`Config::MAX_LEN`] bytes is refused.
-//! 2. What is no TOML is a finding, and nothing else is looked for: what its keys are is then anybody's guess. Only
-//!    a key that comes twice leaves no doubt about the others.
+//! 2. A file that is not TOML is one finding, and nothing else is looked for: what its keys are is then
+//!    anybody's guess. Only a key that comes twice leaves no doubt about the others.
 //! 3. Every key that is unknown, every value that is wrong and every contradiction is a finding, with line,
-//!    column and a hint; all of them are told at once.
+//!    column and a hint; all of them are reported at once.
 //! 4. A [`Config`] exists only for a file without findings, and holds values that need no further checking.
 //!
 //! One server behind the gateway is described by the tables at the top. Several are described by one table
-//! `[mounts.NAME]` each, with a `path` and the same tables from `[upstream]` down. Then `[headers]`, `[locales]`,
-//! `[content]` and `[context]` at the top are what each mount begins with, key by key; `[upstream]`, `[tools]`,
-//! `[resources]` and `[prompts]` belong to one server, and stand in its mount.
+//! `[mounts.NAME]` each, with a `path` and the same tables from `[upstream]` down. Then `[headers]`,
+//! `[locales]`, `[content]` and `[context]` at the top are what each mount begins with, key by key;
+//! `[upstream]`, `[tools]`, `[resources]` and `[prompts]` belong to one server, and stand in its mount.
 //!
-//! Caveat: paths are kept as they are written. Whether a file exists is for those to find who read it.
+//! Caveat: whether a file that is named exists is not checked here, but by [`inspect`](crate::inspect) and by
+//! whoever reads it. [`Config::parse`] keeps paths as they are written; [`Config::load`] resolves relative
+//! ones from the folder of the file.
 //!
 //! ```
 //! use mcp_attune_gateway::config::Config;
@@ -95,28 +97,30 @@ use choice::choices;
 use findings::{ConfigProblem, FindingCollector};
 use reader::{ConfigTableReader, text};
 
-/// The whole configuration, checked.
+/// The whole configuration, checked. A reload compares it with the running one to find out whether anything
+/// changed but the text.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The language of what has no translation; without it Attune claims no language of its own. Rules: L7.
+    /// The language of the servers' own texts, so of everything that has no translation. With `None`, Attune
+    /// claims no language of its own. Rules: L7.
     pub default_language: Option<Tag>,
     /// How much is logged.
     pub log: LogLevelSetting,
-    /// Where the gateway listens, and for whom.
+    /// `[server]`: where the gateway listens, and whose requests it accepts.
     pub server: ServerConfig,
-    /// How much, how many and how long.
+    /// `[limits]`: sizes, numbers and time-outs.
     pub limits: LimitsConfig,
-    /// The keys that seal session ids.
+    /// `[session]`: the keys that seal the ids of legacy sessions.
     pub session: SessionConfig,
-    /// The servers behind: at least one, each at a path of its own.
+    /// The upstreams: at least one, each at a path of its own.
     pub mounts: Vec<MountConfig>,
 }
 
 choices! {
     /// How much is logged: this and everything graver.
     pub LogLevelSetting {
-        /// What happens.
+        /// What happens, including a line for each call.
         Info = "info",
         /// Nothing.
         Off = "off",
@@ -124,20 +128,20 @@ choices! {
         Error = "error",
         /// What may be wrong.
         Warn = "warn",
-        /// What was decided, and why.
+        /// What was decided about each request, and why.
         Debug = "debug",
         /// Everything.
         Trace = "trace",
     }
 }
 
-/// Why there is no configuration.
+/// Why a configuration file could not be loaded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConfigLoadError {
-    /// The file could not be read.
+    /// The file could not be opened or read.
     Unreadable(io::Error),
-    /// The file was read, and something is wrong with it.
+    /// The file was read, and is wrong.
     Wrong(ConfigFindings),
 }
 
@@ -167,14 +171,15 @@ impl Default for Config {
 }
 
 impl Config {
-    /// How many bytes a file may have.
+    /// Maximum size of a file, in bytes: 1 MiB.
     pub const MAX_LEN: usize = 1 << 20;
 
-    /// Reads and checks a configuration; `file` is the name that findings give it.
+    /// Parses and checks a configuration. `file` is its name in findings; nothing is read from it. Paths are
+    /// kept as they are written.
     ///
     /// # Errors
     ///
-    /// [`ConfigFindings`] with everything that is wrong.
+    /// [`ConfigFindings`], with everything that is wrong.
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigFindings> {
         if text.len() > Self::MAX_LEN {
             let problem = ConfigProblem::new("the file is larger than 1 MiB", "is it the right file?");
@@ -201,11 +206,12 @@ impl Config {
         notes.finish(text, file).map_or(Ok(config), Err)
     }
 
-    /// Reads a file and checks it.
+    /// Reads, parses and checks a file. Relative paths in it are resolved from its folder. Blocks on the
+    /// disk.
     ///
     /// # Errors
     ///
-    /// [`ConfigLoadError`] where the file cannot be read, or something is wrong with it.
+    /// [`ConfigLoadError`], if the file cannot be read, or is wrong.
     pub fn load(path: &Path) -> Result<Self, ConfigLoadError> {
         let mut bytes = Vec::new();
         let most = u64::try_from(Self::MAX_LEN + 1).unwrap_or(u64::MAX);
@@ -223,6 +229,7 @@ impl Config {
         Ok(config)
     }
 
+    /// Parses the bytes of a file. What is not UTF-8 is a finding at the first wrong byte.
     fn from_bytes(bytes: &[u8], file: &str) -> Result<Self, ConfigFindings> {
         let error = match std::str::from_utf8(bytes) {
             Ok(text) => return Self::parse(text, file),
@@ -236,8 +243,9 @@ impl Config {
         Err(ConfigFindings::single(file, findings::line_and_column(&fine, fine.len()), problem))
     }
 
-    /// What the server of a mount can do for its callers, and is told of them, as far as the operator says. `watcher` follows
-    /// the locale files and templates.
+    /// Translates the settings of a mount into what the rules can offer to its callers: languages,
+    /// translations, bindings, templates. Without a mount, only the default language and its formats. Locale
+    /// files and templates are added to `watcher`.
     pub(crate) fn offer(&self, mount: Option<&MountConfig>, watcher: &mut FileWatcher) -> Offer {
         let default = self.default_language.clone();
         let server = default.clone().or_else(|| Tag::parse("en").ok());
@@ -281,6 +289,7 @@ impl Config {
         include_str!("example.toml")
     }
 
+    /// Reads the top of a file. The values of `[session]` are masked first, so that no finding can show them.
     fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Self {
         let base = Self::default();
         reader.mask("session");
@@ -295,17 +304,20 @@ impl Config {
     }
 }
 
-/// What the parser says of a key that comes twice.
+/// The message of the TOML parser for a key that comes twice.
 const DUPLICATE_KEY: &str = "duplicate key";
 
+/// The hint for a file that is not TOML.
 const TOML_HINT: &str = "see https://toml.io for how it is written; strings stand in quotes";
 
-/// Whether a line of a file that cannot be read might show a key or a variable that is nobody's business.
+/// Returns whether a file that is not TOML may hold a key or an environment variable somewhere. Then its
+/// findings show no lines at all, because the parser cannot say which of them are secret.
 fn may_hold_secrets(text: &str) -> bool {
     let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
     lines.into_iter().any(|line| ["session", "keys", "env"].iter().any(|word| line.contains(word)))
 }
 
+/// Parses a BCP 47 tag. The problem suggests `de-CH` for `de_CH`.
 fn parse_language(text: &str) -> Result<Tag, ConfigProblem> {
     Tag::parse(text).map_err(|why| {
         let why = why.to_string();

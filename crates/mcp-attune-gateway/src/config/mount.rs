@@ -1,4 +1,18 @@
-//! One server behind the gateway, and `[mounts.NAME]` for several.
+//! A mount: one upstream and how it is attuned; at the top of a file, or one of several `[mounts.NAME]`.
+//!
+//! These two files describe the same gateway, except for the path and the name of the mount:
+//!
+//! ```toml
+//! upstream = { url = "http://127.0.0.1:9000/mcp" }
+//! headers = { agree = "report" }
+//! ```
+//!
+//! ```toml
+//! [mounts.weather]
+//! path = "/weather/mcp"
+//! upstream = { url = "http://127.0.0.1:9000/mcp" }
+//! headers = { agree = "report" }
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,38 +33,41 @@ use super::template_paths::TemplatesConfig;
 use super::tools::ToolConfig;
 use super::upstream::UpstreamConfig;
 
-/// One server behind the gateway, and how it is attuned.
+/// One upstream, the path that callers find it at, and how its requests and answers are adapted.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct MountConfig {
-    /// The name for logs and metrics; [`MountConfig::DEFAULT_NAME`] where the file names none.
+    /// The name for logs and metrics: at most 64 ASCII letters, digits, `_` and `-`.
+    /// [`MountConfig::DEFAULT_NAME`] where the file has no `[mounts]`.
     pub name: String,
-    /// Where callers find it.
+    /// The public path of its endpoint. Default: `/mcp`.
     pub path: MountPath,
-    /// The server. Always there in a file with `[mounts.NAME]`; elsewhere the command line may name it.
+    /// `[upstream]`: the server. Always there in a file with `[mounts.NAME]`; otherwise `None` is possible,
+    /// and the command line has to name the server.
     pub upstream: Option<UpstreamConfig>,
-    /// What happens when headers and body disagree.
+    /// `[headers]`: what happens when headers and body disagree.
     pub headers: HeadersConfig,
-    /// Where translations are.
+    /// `[locales]`: where translations are.
     pub locales: LocalesConfig,
-    /// Whether results are adapted.
+    /// `[content]`: whether results are adapted.
     pub content: ContentConfig,
-    /// What of the caller's context goes on.
+    /// `[context]`: what of the caller's context is forwarded.
     pub context: ContextConfig,
-    /// The tools that there is something to say about.
+    /// `[tools.NAME]`: settings of single tools, by name.
     pub tools: BTreeMap<String, ToolConfig>,
-    /// The resources that there is something to say about, by URI.
+    /// `[resources."URI"]`: settings of single resources, by URI.
     pub resources: BTreeMap<String, TemplatesConfig>,
-    /// The prompts that there is something to say about.
+    /// `[prompts.NAME]`: settings of single prompts, by name.
     pub prompts: BTreeMap<String, TemplatesConfig>,
 }
 
-/// The path of an endpoint: it begins with `/`, and is the same text in every request for it.
+/// The path of an endpoint: it begins with `/`, and consists of characters that need no decoding, so that it
+/// has one spelling only. No empty segments, no `.` and `..`, no slash at the end.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MountPath(String);
 
 impl MountPath {
-    /// The path.
+    /// Returns the path.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -70,10 +87,10 @@ impl fmt::Display for MountPath {
 }
 
 impl MountConfig {
-    /// The name of the one server that has no name.
+    /// The name of the only mount of a file without `[mounts]`.
     pub const DEFAULT_NAME: &str = "default";
 
-    /// The arguments that contexts fill, as the rules want them. Rules: C9.
+    /// Returns the arguments that callers' contexts fill, in the type of the rules. Rules: C9.
     #[must_use]
     pub fn bindings(&self) -> Bindings {
         let rules = |tool: &ToolConfig| {
@@ -83,7 +100,8 @@ impl MountConfig {
         Bindings::new(tools, self.context.to_forward().precision)
     }
 
-    /// How answers are shaped, where they are; `watcher` follows the files.
+    /// Returns the source of templates: those carried by the program, or files that are added to `watcher`.
+    /// `None` if results are not adapted.
     pub(super) fn content_supply(&self, watcher: &mut FileWatcher) -> Option<Arc<dyn ShaperSource>> {
         if !self.content.enabled {
             return None;
@@ -99,7 +117,7 @@ impl MountConfig {
         Some(shelves)
     }
 
-    /// Where the templates and hints are.
+    /// Returns where the templates and hints of all tools, resources and prompts are.
     pub(crate) fn template_locations(&self) -> ServerTemplatePaths {
         let announce = self.content.announce;
         let tool = |(name, tool): (&String, &ToolConfig)| {
@@ -116,7 +134,7 @@ impl MountConfig {
         ServerTemplatePaths { announce, tools, resources, prompts }
     }
 
-    /// Sees every path from a folder where it is relative.
+    /// Resolves every relative path from a folder.
     pub(super) fn within(&mut self, folder: &Path) {
         self.locales.path = self.locales.path.clone().resolve_from(folder);
         self.tools.values_mut().for_each(|tool| tool.within(folder));
@@ -141,8 +159,9 @@ impl Default for MountConfig {
     }
 }
 
-/// Reads the one server of a file, or the several. What the file says of headers, locales, content and context at
-/// its top holds for each mount, key by key, unless the mount says otherwise; a server and what it has belong to one.
+/// Reads the mounts of a file: the only one, whose tables are at the top, or all `[mounts.NAME]`. Then
+/// `[headers]`, `[locales]`, `[content]` and `[context]` at the top are the defaults of each mount, key by
+/// key, and tables that belong to one server may not stand there.
 pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Vec<MountConfig> {
     let base = settings(reader, MountConfig::default());
     let upstream = reader.table("upstream", None, |reader, _| UpstreamConfig::read(reader));
@@ -166,6 +185,8 @@ pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Vec<MountConfi
     mounts
 }
 
+/// Reads one `[mounts.NAME]`. `paths` are the paths of the mounts before it, which must differ. `None` if it
+/// has no valid path, which is a finding already.
 fn mount(
     name: &str,
     reader: &mut ConfigTableReader<'_, '_, '_>,
@@ -200,12 +221,12 @@ fn mount(
     Some(MountConfig { name: name.to_owned(), path: path?, upstream, tools, resources, prompts, ..mount })
 }
 
-/// A path for a mount that has none: its name, where it can be one.
+/// Returns a path for the hint about a mount without one: its name, if that is a valid path.
 fn suggested_path(name: &str) -> &str {
     if parse_mount_path(&format!("/{name}")).is_ok() { name } else { "mcp" }
 }
 
-/// What a mount can have of its own or from the top.
+/// Reads the tables that a mount can have of its own or from the top.
 fn settings(reader: &mut ConfigTableReader<'_, '_, '_>, base: MountConfig) -> MountConfig {
     MountConfig {
         headers: reader.table("headers", base.headers, HeadersConfig::read),
@@ -216,6 +237,7 @@ fn settings(reader: &mut ConfigTableReader<'_, '_, '_>, base: MountConfig) -> Mo
     }
 }
 
+/// Reads `[tools]`.
 fn tools(
     reader: &mut ConfigTableReader<'_, '_, '_>,
     context: &ContextConfig,
@@ -224,6 +246,7 @@ fn tools(
     tools.into_iter().collect()
 }
 
+/// Reads `[resources]` or `[prompts]`.
 fn shaped(
     reader: &mut ConfigTableReader<'_, '_, '_>,
     key: &'static str,
@@ -231,6 +254,7 @@ fn shaped(
     reader.named_tables(key, |_, reader| Some(TemplatesConfig::read(reader))).into_iter().collect()
 }
 
+/// Parses the path of a mount; see [`MountPath`].
 fn parse_mount_path(text: &str) -> Result<MountPath, ConfigProblem> {
     let hint = "write a path such as \"/mcp\" or \"/weather/mcp\"";
     let Some(rest) = text.strip_prefix('/') else {

@@ -1,4 +1,4 @@
-//! Networks, written as operators write them: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+//! IP networks as operators write them: `10.0.0.0/8`, `2001:db8::/32`, or one address.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::findings::ConfigProblem;
 
-/// A range of IP addresses: those whose first bits are the same.
+/// A range of IP addresses: those that begin with the same bits.
 ///
 /// ```
 /// use mcp_attune_gateway::config::IpNetwork;
@@ -17,12 +17,13 @@ use super::findings::ConfigProblem;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct IpNetwork {
+    /// Any address of the network; bits beyond the first `bits` are ignored.
     address: IpAddr,
-    /// How many bits count.
+    /// How many bits count: at most 32 for IPv4, 128 for IPv6. A single address has all of them.
     bits: u32,
 }
 
-/// A text that is no network.
+/// The error of a text that is not an address or a network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpNetworkError;
 
@@ -57,7 +58,8 @@ impl FromStr for IpNetwork {
 }
 
 impl IpNetwork {
-    /// Whether an address belongs to it.
+    /// Returns whether an address belongs to the network. An IPv4 address that is mapped into IPv6
+    /// (`::ffff:10.0.0.1`) counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -72,7 +74,7 @@ impl IpNetwork {
     }
 }
 
-/// Reads a network of a file.
+/// Parses an entry of `trusted_proxies`.
 pub(super) fn parse_network(text: &str) -> Result<IpNetwork, ConfigProblem> {
     let hint = "write an address, or a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
     text.parse().map_err(|IpNetworkError| ConfigProblem::new("is no network", hint))

@@ -7,7 +7,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::findings::line_and_column;
 
-/// The places of all settings in the text of a file.
+/// The positions of all settings in the text of a file. What is found out about a setting after the file was
+/// read (a missing file, a tool that the server does not have) can be reported with its line.
 ///
 /// ```
 /// use mcp_attune_gateway::config::SettingPositions;
@@ -19,18 +20,19 @@ use super::findings::line_and_column;
 #[derive(Debug)]
 pub struct SettingPositions<'t> {
     text: &'t str,
-    /// None where the text is no TOML.
+    /// `None` if the text is not TOML.
     table: Option<Spanned<DeTable<'t>>>,
 }
 
 impl<'t> SettingPositions<'t> {
-    /// Reads the text. Of one that is no TOML, no place is known.
+    /// Parses the text. If it is not TOML, no position is known.
     #[must_use]
     pub fn new(text: &'t str) -> Self {
         Self { text, table: DeTable::parse(text).ok() }
     }
 
-    /// Finds the line and the column of a setting, both counted from 1: of its value, or of its name where it is a table.
+    /// Returns the line and the column of a setting, both counted from 1: of its value, or of its name if it
+    /// is a table. `None` if the text does not set it.
     #[must_use]
     pub fn find(&self, key: &[impl AsRef<str>]) -> Option<(usize, usize)> {
         let (last, tables) = key.split_last()?;
@@ -46,7 +48,8 @@ impl<'t> SettingPositions<'t> {
         Some(line_and_column(self.text, at.start))
     }
 
-    /// Finds the setting, or else the table that it would stand in, or the one around that.
+    /// Returns the position of a setting, or of the innermost table around it that the text has. `None` if it
+    /// has none of them.
     #[must_use]
     pub fn nearest(&self, key: &[impl AsRef<str>]) -> Option<(usize, usize)> {
         (1..=key.len()).rev().find_map(|length| self.find(key.get(..length)?))

@@ -1,4 +1,13 @@
-//! Reads one table: every key that is asked for is known, and every other is a finding.
+//! Reads one table of the file: every key that is asked for is known, and every other key is a finding.
+//!
+//! 1. A value that is wrong is noted, and the reader goes on with the default, so that one pass finds
+//!    everything that is wrong. The configuration that comes out is used only if nothing was noted.
+//! 2. Which keys the parser accepts in a table is written nowhere but in the function that reads it. When
+//!    that returns, whatever it did not ask for is unknown.
+//! 3. Defaults come from `base`, a value of the same type: the built-in one, or for a mount that of the
+//!    tables at the top.
+//! 4. Secrets are kept out of excerpts: the function that reads a table masks the values that it knows to be
+//!    secret, and the values of unknown keys are always masked.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,22 +18,26 @@ use toml::de::{DeTable, DeValue};
 use super::choice::{KeywordSetting, nearest_name, parse_keyword};
 use super::findings::{ConfigProblem, FindingCollector, quoted};
 
-/// What was read at a place, or why not.
+/// A value or the problem with it, and where it stands.
 type SpannedResult<T> = (Range<usize>, Result<T, ConfigProblem>);
 
-/// What a value is read from.
+/// A TOML value with the text it was written as.
 pub(super) type TomlValue<'v> = DeValue<'v>;
 
-/// A table, the name it is known by, and where it begins.
+/// A reader of one table. A table below it is read by another reader, which notes into the same collector.
 pub(super) struct ConfigTableReader<'t, 'v, 'n> {
     table: &'t DeTable<'v>,
+    /// The dotted name of the table, such as `server.tls`; empty at the top.
     name: String,
+    /// Where its name stands, for findings about the table as a whole.
     at: Range<usize>,
+    /// The keys that were asked for so far.
     known: Vec<&'static str>,
+    /// Where findings are noted.
     notes: &'n mut FindingCollector,
 }
 
-/// Reads the whole file.
+/// Reads the top of a file with `read`, and then notes the keys that it did not ask for.
 pub(super) fn read_root<T>(
     table: &DeTable<'_>,
     notes: &mut FindingCollector,
@@ -37,7 +50,7 @@ pub(super) fn read_root<T>(
 }
 
 impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
-    /// Reads a value that stays what it was where it is absent, or wrong.
+    /// Reads a value with `read`. Returns `base` if it is absent or wrong.
     pub(super) fn read<T>(
         &mut self,
         key: &'static str,
@@ -47,7 +60,7 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         self.optional(key, read).unwrap_or(base)
     }
 
-    /// Reads a value that may be absent.
+    /// Reads a value that may be absent. Returns `None` if it is absent or wrong.
     pub(super) fn optional<T>(
         &mut self,
         key: &'static str,
@@ -57,12 +70,13 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         read(value.get_ref()).map_err(|problem| self.report_at(key, value.span(), problem)).ok()
     }
 
-    /// Reads one of a few words.
+    /// Reads a value that is one of a few words.
     pub(super) fn choice<C: KeywordSetting>(&mut self, key: &'static str, base: C) -> C {
         self.read(key, base, |value| parse_keyword(text(value)?))
     }
 
-    /// Reads an array. What is wrong with one entry does not keep the others from being read.
+    /// Reads an array of strings, each with `read`. Returns `base` if it is absent or not an array. An entry
+    /// that is wrong is noted and left out.
     pub(super) fn list<T: Clone + PartialEq>(
         &mut self,
         key: &'static str,
@@ -72,7 +86,8 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         self.optional_list(key, read).unwrap_or_else(|| base.to_vec())
     }
 
-    /// Reads an array that may be absent. No entry may come twice.
+    /// Reads an array of strings that may be absent, in which no entry may come twice, and of at most
+    /// [`MAX_ENTRIES`].
     pub(super) fn optional_list<T: PartialEq>(
         &mut self,
         key: &'static str,
@@ -101,7 +116,7 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         Some(list)
     }
 
-    /// Reads an array of strings as they are, in their order, however often one comes.
+    /// Reads an array of strings as they are, such as a command line: entries may repeat, and may be empty.
     pub(super) fn string_array(&mut self, key: &'static str) -> Option<Vec<String>> {
         let mut words = Vec::new();
         for (index, (at, word)) in self.string_entries(key)?.into_iter().enumerate() {
@@ -117,7 +132,8 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         Some(words)
     }
 
-    /// The entries of an array of strings, as far as they are strings.
+    /// Returns the entries of an array, each a string or a problem. `None` if the key is absent or not an
+    /// array.
     fn string_entries(&mut self, key: &'static str) -> Option<Vec<SpannedResult<&'t str>>> {
         let value = self.find(key)?;
         let Some(array) = value.get_ref().as_array() else {
@@ -127,7 +143,7 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         Some(array.iter().map(|entry| (entry.span(), text(entry.get_ref()))).collect())
     }
 
-    /// Reads a table, which stays what it was where it is absent.
+    /// Reads a table with `read`, which gets `base` for absent keys. Returns `base` if the table is absent.
     pub(super) fn table<T>(
         &mut self,
         key: &'static str,
@@ -148,7 +164,8 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         }
     }
 
-    /// Reads a table whose keys are names that the operator chose, in the order of the names.
+    /// Reads a table of tables whose names the operator chose, such as `[tools.NAME]`, in the order of the
+    /// names. Those for which `read` returns `None` are left out.
     pub(super) fn named_tables<T>(
         &mut self,
         key: &'static str,
@@ -176,7 +193,8 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         all
     }
 
-    /// The names in a table of strings, with their values.
+    /// Reads a table of strings, such as `env`. `None` if it is absent or not a table; values that are not
+    /// strings are noted and left out.
     pub(super) fn string_table(&mut self, key: &'static str) -> Option<Vec<(&'t str, &'t str)>> {
         let value = self.find(key)?;
         let Some(table) = value.get_ref().as_table() else {
@@ -195,6 +213,7 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         Some(all)
     }
 
+    /// Reads a table below this one, and notes its unknown keys.
     fn read_subtable<T>(
         &mut self,
         key: &str,
@@ -209,12 +228,12 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         value
     }
 
-    /// Whether a key is there.
+    /// Returns whether a key is there, with any value.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// Whether an array or a table is there, with nothing in it.
+    /// Returns whether an array or a table is there and has no entries.
     pub(super) fn is_empty(&self, key: &str) -> bool {
         match self.table.get(key).map(Spanned::get_ref) {
             Some(TomlValue::Array(array)) => array.is_empty(),
@@ -228,27 +247,27 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         self.known.push(key);
     }
 
-    /// Keeps the value of one key out of what is shown.
+    /// Keeps the value of a key out of all excerpts.
     pub(super) fn mask(&mut self, key: &str) {
         if let Some(value) = self.table.get(key) {
             mask(value, self.notes);
         }
     }
 
-    /// Keeps the text of one key out of what is shown, if it is such a text.
+    /// Keeps the value of a key out of all excerpts, if it is a string that `is_secret` says so of.
     pub(super) fn mask_where(&mut self, key: &str, is_secret: impl FnOnce(&str) -> bool) {
         if self.table.get(key).and_then(|value| value.get_ref().as_str()).is_some_and(is_secret) {
             self.mask(key);
         }
     }
 
-    /// Notes what is wrong with a key, where its value stands.
+    /// Notes what is wrong with a key, at its value; or at the table, if the key is absent.
     pub(super) fn report(&mut self, key: &str, problem: ConfigProblem) {
         let at = self.span(key);
         self.report_at(key, at, problem);
     }
 
-    /// Notes the same of each of these keys that is there.
+    /// Notes the same problem of each of these keys that is there.
     pub(super) fn report_each_present(&mut self, keys: &[&str], problem: &ConfigProblem) {
         for key in keys {
             if self.has(key) {
@@ -257,30 +276,36 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
         }
     }
 
-    /// Notes what is wrong with the table as a whole.
+    /// Notes what is wrong with the table as a whole, such as a key that is missing.
     pub(super) fn report_table(&mut self, what: impl AsRef<str>, hint: impl Into<String>) {
         let what = format!("[{}] {}", self.name, what.as_ref());
         self.notes.add(self.at.clone(), ConfigProblem::new(what, hint));
     }
 
+    /// Notes what is wrong with a key, at a byte range.
     fn report_at(&mut self, key: &str, at: Range<usize>, problem: ConfigProblem) {
         let what = format!("`{}` {}", self.path(key), problem.what);
         self.notes.add(at, ConfigProblem { what, ..problem });
     }
 
+    /// Returns the value of a key, and makes the key known.
     fn find(&mut self, key: &'static str) -> Option<&'t Spanned<TomlValue<'v>>> {
         self.known.push(key);
         self.table.get(key)
     }
 
+    /// Returns where the value of a key stands, or the table if the key is absent.
     fn span(&self, key: &str) -> Range<usize> {
         self.table.get(key).map_or_else(|| self.at.clone(), Spanned::span)
     }
 
+    /// Returns the dotted name of a key.
     fn path(&self, key: &str) -> String {
         if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
     }
 
+    /// Notes every key that was not asked for, with the key that was probably meant, or the tables where it
+    /// belongs. Its value is masked: a secret under a misspelt key is still a secret.
     fn report_unknown(self) {
         let Self { table, name, known, notes, .. } = self;
         let place = if name.is_empty() { "at the top".to_owned() } else { format!("in [{name}]") };
@@ -304,9 +329,10 @@ impl<'t, 'v> ConfigTableReader<'t, 'v, '_> {
     }
 }
 
-/// How many entries an array may have; more are a mistake, and comparing each with each must stay cheap.
+/// How many entries an array may have. More are a mistake, and comparing each with each must stay cheap.
 const MAX_ENTRIES: usize = 1000;
 
+/// Masks all strings, numbers and the like in a value, and leaves the shape of tables and arrays visible.
 fn mask(value: &Spanned<TomlValue<'_>>, notes: &mut FindingCollector) {
     match value.get_ref() {
         // The place of a table is its header; what is to be kept back are the values in it.
@@ -317,18 +343,19 @@ fn mask(value: &Spanned<TomlValue<'_>>, notes: &mut FindingCollector) {
     }
 }
 
+/// Joins keys for a hint, each in backticks.
 fn join_quoted(keys: &[&str]) -> String {
     let mut keys = keys.to_vec();
     keys.dedup();
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A string.
+/// Returns the string that a value is.
 pub(super) fn text<'t>(value: &'t TomlValue<'_>) -> Result<&'t str, ConfigProblem> {
     value.as_str().ok_or_else(|| type_problem(value, "a string"))
 }
 
-/// A string that is not empty.
+/// Parses a string that has more than blanks in it, and no zero byte.
 pub(super) fn parse_nonempty(text: &str) -> Result<String, ConfigProblem> {
     match text.trim() {
         "" => Err(ConfigProblem::new("is empty", "write something, or leave it out")),
@@ -337,19 +364,20 @@ pub(super) fn parse_nonempty(text: &str) -> Result<String, ConfigProblem> {
     }
 }
 
-/// `true` or `false`.
+/// Returns the boolean that a value is.
 pub(super) fn flag(value: &TomlValue<'_>) -> Result<bool, ConfigProblem> {
     value.as_bool().ok_or_else(|| type_problem(value, "a boolean"))
 }
 
-/// A whole number.
+/// Returns the integer that a value is, in any base that TOML has. One that does not fit is `i128::MAX`,
+/// which is out of every bound. `wanted` names what is expected, for the problem of a value of another type.
 pub(super) fn number(value: &TomlValue<'_>, wanted: &str) -> Result<i128, ConfigProblem> {
     let integer = value.as_integer().ok_or_else(|| type_problem(value, wanted))?;
     // The grammar has checked the digits, so what does not fit is too large.
     Ok(i128::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(i128::MAX))
 }
 
-/// What is wrong with a value of another type than the one that is wanted.
+/// Returns the problem of a value that has another type than the one `wanted`, with a hint how to write it.
 pub(super) fn type_problem(value: &TomlValue<'_>, wanted: &str) -> ConfigProblem {
     let is = match value {
         TomlValue::String(_) => "a string",

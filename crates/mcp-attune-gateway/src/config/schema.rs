@@ -1,7 +1,9 @@
-//! The JSON Schema of `attune.toml`, for editors and for those who write the file by program.
+//! The JSON Schema of `attune.toml`, for editors and for programs that write the file. `attune config schema`
+//! prints it.
 //!
-//! It knows the same keys as the parser, which a test makes sure of. What a schema cannot say, such as that two
-//! mounts have different paths, only the parser checks.
+//! It knows the same keys as the parser, which a test makes sure of; a new setting is added in both. What a
+//! schema cannot say, such as that two mounts have different paths, only the parser checks. The parser also
+//! asks it in which table a misplaced key belongs.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -16,10 +18,11 @@ use super::tools::{BindingSourceSetting, InstantFormatSetting, IntervalEndSettin
 use super::upstream::UnknownPaths;
 use super::{HttpImplementation, LanguageHeaderPolicy, LogFormat, LogLevelSetting, OnMissingParam};
 
-/// What the schema is known by.
+/// The `$id` of the schema.
 const SCHEMA_ID: &str = "urn:mcp-attune:attune.toml";
 
-/// The JSON Schema of the configuration, draft 2020-12.
+/// Returns the JSON Schema of the configuration, draft 2020-12. Every key has a description, and its default
+/// where it has one.
 ///
 /// ```
 /// let schema = mcp_attune_gateway::config::schema();
@@ -48,7 +51,8 @@ pub fn schema() -> Value {
     root
 }
 
-/// The tables at the top in which a key is at home, as a hint can name them.
+/// Returns the tables at the top of a file in which a key belongs, such as `[server] or [limits]`, for a
+/// hint. `None` if no table at the top has such a key. The answer is computed from [`schema`] once.
 pub(super) fn top_tables_of_key(key: &str) -> Option<String> {
     static TABLES_BY_KEY: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
     let homes = TABLES_BY_KEY.get_or_init(|| {
@@ -63,10 +67,12 @@ pub(super) fn top_tables_of_key(key: &str) -> Option<String> {
     homes.get(key).map(|tables| super::choice::join_with_or(tables.iter().cloned()))
 }
 
+/// Returns the properties of an object's schema.
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema.get("properties").and_then(Value::as_object).into_iter().flatten()
 }
 
+/// `[server]`; the fields are those of `ServerConfig`.
 fn server() -> Value {
     let tls = [
         ("cert", path("The chain of certificates, a PEM file.")),
@@ -109,6 +115,8 @@ fn server() -> Value {
     )
 }
 
+/// `[limits]`; the fields are those of `LimitsConfig`. Bounds of sizes other than 1 byte are not in the
+/// schema.
 fn limits() -> Value {
     let most = |most: u64, description: &str| json!({ "type": "integer", "minimum": 1, "maximum": most, "description": description });
     table(
@@ -153,12 +161,14 @@ fn limits() -> Value {
     )
 }
 
+/// `[session]`.
 fn session() -> Value {
     let key = json!({ "type": "string", "pattern": "^[A-Za-z0-9+/_-]{43}=?$", "description": "32 bytes in base64." });
     let keys = list(&key, "The first seals, all open. Without keys one is made at each start.");
     table("The keys that seal session ids.", [("keys", keys.with("minItems", json!(1)))])
 }
 
+/// `[upstream]`: either `url` or `command`, and settings of programs only beside `command`.
 fn upstream() -> Value {
     let env = json!({
         "type": "object", "additionalProperties": { "type": "string" },
@@ -203,7 +213,7 @@ fn upstream() -> Value {
     upstream
 }
 
-/// What belongs to one server.
+/// The tables that belong to one server: at the top, or in its mount.
 fn server_properties() -> [(&'static str, Value); 4] {
     let shaped = |one: &str| {
         let stem = path("The templates of its text, without their suffixes.");
@@ -215,11 +225,12 @@ fn server_properties() -> [(&'static str, Value); 4] {
     [("upstream", upstream()), ("tools", tools()), ("resources", resources), ("prompts", prompts)]
 }
 
-/// What a mount can have of its own or from the top.
+/// The tables that a mount can have of its own or from the top.
 fn settings() -> [(&'static str, Value); 4] {
     [("headers", headers()), ("locales", locales()), ("content", content()), ("context", context())]
 }
 
+/// `[headers]`.
 fn headers() -> Value {
     let header = json!({ "type": "string", "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
     let identity = list(&header, "The headers that tell callers apart, beside Authorization and Cookie.");
@@ -253,6 +264,7 @@ fn headers() -> Value {
     )
 }
 
+/// `[locales]`.
 fn locales() -> Value {
     let path = path("The file of each locale, with ${locale} where its tag goes.");
     let path = path.with("pattern", json!("\\$\\{locale\\}")).default("locales/${locale}.json");
@@ -263,6 +275,7 @@ fn locales() -> Value {
     )
 }
 
+/// `[content]`.
 fn content() -> Value {
     table(
         "Whether results are adapted to what callers declare.",
@@ -273,6 +286,7 @@ fn content() -> Value {
     )
 }
 
+/// `[context]`.
 fn context() -> Value {
     let forward = list(&choice::<ContextFieldSetting>("A field of the context."), "The fields that go on.");
     table(
@@ -286,6 +300,7 @@ fn context() -> Value {
     )
 }
 
+/// `[tools.NAME]`.
 fn tools() -> Value {
     let properties = [
         ("templates", path("The templates of its results, without their suffixes.")),
@@ -297,6 +312,8 @@ fn tools() -> Value {
     map("The tools that there is something to say about, by name.", &table("One tool.", properties))
 }
 
+/// `[tools.NAME.context]`: either `from`, or `interval` with `part`; `as` only with an interval or with `from
+/// = "now"`.
 fn binding() -> Value {
     let default = json!({
         "type": ["string", "number", "boolean"],
@@ -326,6 +343,7 @@ fn binding() -> Value {
     binding
 }
 
+/// `[mounts.NAME]`.
 fn mounts() -> Value {
     let path =
         text("Where callers find the server.").with("pattern", json!("^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$"));
@@ -338,6 +356,7 @@ fn mounts() -> Value {
         .with("propertyNames", json!({ "pattern": "^[A-Za-z0-9_-]{1,64}$" }))
 }
 
+/// Returns the schema of a table with these keys and no others.
 fn table<'k>(description: &str, properties: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     let properties: Map<String, Value> =
         properties.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect();
@@ -346,39 +365,48 @@ fn table<'k>(description: &str, properties: impl IntoIterator<Item = (&'k str, V
     })
 }
 
+/// Returns the schema of a table whose names the operator chooses, each with the same value.
 fn map(description: &str, each: &Value) -> Value {
     json!({ "type": "object", "description": description, "additionalProperties": each })
 }
 
+/// Returns the schema of an array without repetitions.
 fn list(each: &Value, description: &str) -> Value {
     json!({ "type": "array", "items": each, "uniqueItems": true, "description": description })
 }
 
+/// Returns the schema of a string that is not empty, with a description.
 fn text(description: &str) -> Value {
     name().with("description", json!(description))
 }
 
+/// Returns the schema of a path in the file system.
 fn path(description: &str) -> Value {
     text(description)
 }
 
+/// Returns the schema of a string that is not empty.
 fn name() -> Value {
     json!({ "type": "string", "minLength": 1 })
 }
 
+/// Returns the schema of a boolean.
 fn flag(description: &str) -> Value {
     json!({ "type": "boolean", "description": description })
 }
 
+/// Returns the schema of one of a few words.
 fn choice<C: KeywordSetting>(description: &str) -> Value {
     let words: Vec<&str> = C::ALL.iter().map(|(word, _)| *word).collect();
     json!({ "enum": words, "description": description })
 }
 
+/// Returns the schema of a duration, such as `"250 ms"`.
 fn duration(description: &str) -> Value {
     json!({ "type": "string", "pattern": "^[0-9]+ ?(ms|s|min|h)$", "description": description })
 }
 
+/// Returns the schema of a size: bytes, or a string such as `"4 MiB"`.
 fn size(description: &str) -> Value {
     json!({
         "anyOf": [
@@ -389,12 +417,15 @@ fn size(description: &str) -> Value {
     })
 }
 
-/// Adds to a schema.
+/// Adds keywords to a schema.
 trait JsonSchemaExt: Sized {
+    /// Sets one keyword, and returns the schema.
     fn with(self, key: &str, value: Value) -> Self;
 
+    /// Adds all keywords of another schema. Those that are there already are replaced.
     fn join(&mut self, more: Value);
 
+    /// Sets the default value.
     fn default(self, value: impl Into<Value>) -> Self {
         self.with("default", value.into())
     }

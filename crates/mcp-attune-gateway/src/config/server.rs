@@ -1,4 +1,4 @@
-//! `[server]`: where the gateway listens, and for whom.
+//! `[server]`: where the gateway listens, and whose requests it accepts.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,36 +14,39 @@ use super::limits::parse_time;
 use super::network::{IpNetwork, parse_network};
 use super::reader::{ConfigTableReader, TomlValue, flag, parse_nonempty, text};
 
-/// Where the gateway listens, and for whom.
+/// `[server]`: where the gateway listens, and whose requests it accepts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ServerConfig {
-    /// Where callers connect.
+    /// The address that callers connect to. Default: `127.0.0.1:8808`.
     pub listen: SocketAddr,
-    /// Where metrics and health are; never the same as `listen`.
+    /// The address of the admin listener (`/metrics`, `/healthz`, `/readyz`); never the same as `listen`.
+    /// Default: `127.0.0.1:8809`.
     pub admin: SocketAddr,
     /// Which implementation of HTTP/1.1 reads requests.
     pub http: HttpImplementation,
-    /// The values of `Host` that are answered beside loopback: a name, and a port where it matters.
+    /// The values of `Host` that are answered beside loopback: a name, and a port where it matters; others
+    /// get 403. Default: `localhost`.
     pub allowed_hosts: Vec<Authority>,
-    /// The web pages that may call: CORS is on for these.
+    /// The origins of web pages that may send requests: CORS is on for these. Default: none, so CORS is off.
     pub allowed_origins: Vec<AllowedOrigin>,
-    /// The proxies whose `X-Forwarded-For` says where a caller comes from.
+    /// The proxies whose `X-Forwarded-For` says where a caller comes from, for the share of permits that one
+    /// caller gets. Default: loopback.
     pub trusted_proxies: Vec<IpNetwork>,
-    /// How long the gateway goes on serving when it was asked to end, while `/readyz` says that it is not ready and
-    /// every answer closes its connection.
+    /// How long the gateway goes on serving after `SIGTERM`, while `/readyz` answers 503 and every answer
+    /// closes its connection. Default: 1 s.
     pub shutdown_delay: Duration,
-    /// Whether every call is logged, in a line of its own.
+    /// Whether every call is logged, in a line of its own. Default: true.
     pub access_log: bool,
     /// How lines of the log are written.
     pub log_format: LogFormat,
-    /// The certificate to answer HTTPS with; without one, plain HTTP.
+    /// The certificate to answer HTTPS with; `None` for plain HTTP.
     pub tls: Option<TlsFiles>,
 }
 
 choices! {
-    /// Which implementation of HTTP/1.1 reads requests. Answers of servers behind are always read by Attune's own, because hyper
-    /// accepts answers that can be read in two ways. Rules: G4, H20.
+    /// Which implementation of HTTP/1.1 reads requests. Answers of upstreams are always read by Attune's own,
+    /// because hyper accepts answers that can be read in two ways. Rules: G4, H20.
     pub HttpImplementation {
         /// Attune's own reads plain requests, which most are, and hyper all others.
         Own = "own",
@@ -57,27 +60,28 @@ choices! {
     pub LogFormat {
         /// For people.
         Text = "text",
-        /// For programs: one JSON object a line.
+        /// For programs: one JSON object on each line.
         Json = "json",
     }
 }
 
-/// A certificate and its key, in PEM files.
+/// A certificate and its key, in PEM files. They are read at the start, and again when they change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TlsFiles {
-    /// The chain of certificates.
+    /// The certificate chain, the server's own certificate first.
     pub cert: PathBuf,
     /// The private key.
     pub key: PathBuf,
 }
 
-/// The origin of a web page, as browsers write it: scheme, host in lower case, and the port unless it is the usual one.
+/// The origin of a web page, as browsers write it: scheme, host in lower case, and the port unless it is the
+/// usual one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AllowedOrigin(String);
 
 impl AllowedOrigin {
-    /// The origin as a browser sends it.
+    /// Returns the origin as a browser sends it in `Origin`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -112,7 +116,7 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// Sees every path from a folder where it is relative.
+    /// Resolves every relative path from a folder.
     pub(super) fn within(&mut self, folder: &std::path::Path) {
         if let Some(tls) = &mut self.tls {
             tls.cert = folder.join(&tls.cert);
@@ -120,6 +124,7 @@ impl ServerConfig {
         }
     }
 
+    /// Reads the table. Absent keys keep the values of `base`.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         let server = Self {
             listen: reader.read("listen", base.listen, address_value),
@@ -147,6 +152,7 @@ impl ServerConfig {
     }
 }
 
+/// Reads `[server.tls]`, which needs both of its keys.
 fn tls(reader: &mut ConfigTableReader<'_, '_, '_>) -> Option<TlsFiles> {
     let [cert, key] = ["cert", "key"]
         .map(|key| reader.optional(key, |value| parse_nonempty(text(value)?).map(PathBuf::from)));
@@ -161,6 +167,7 @@ fn tls(reader: &mut ConfigTableReader<'_, '_, '_>) -> Option<TlsFiles> {
     Some(TlsFiles { cert: cert?, key: key? })
 }
 
+/// Parses the value of `listen` or `admin`. A lone port is refused with a hint that completes it.
 fn address_value(value: &TomlValue<'_>) -> Result<SocketAddr, ConfigProblem> {
     let port = value.as_integer().and_then(|port| port.as_str().parse::<u16>().ok());
     match port {
@@ -170,6 +177,7 @@ fn address_value(value: &TomlValue<'_>) -> Result<SocketAddr, ConfigProblem> {
     }
 }
 
+/// Parses an IP address with a port. A name is refused; the hint for `localhost` is `127.0.0.1`.
 fn address(text: &str) -> Result<SocketAddr, ConfigProblem> {
     text.parse().map_err(|_| {
         let port = text.rsplit_once(':').filter(|(host, _)| ["", "localhost", "*"].contains(host));
@@ -184,6 +192,7 @@ fn address(text: &str) -> Result<SocketAddr, ConfigProblem> {
     })
 }
 
+/// Parses an entry of `allowed_hosts`: a name or an IP address, with a port or without.
 fn host(text: &str) -> Result<Authority, ConfigProblem> {
     let hint = "write a name, or a name and a port, such as \"mcp.example.com\" or \"mcp.example.com:8443\"";
     if text.trim().is_empty() {
@@ -192,7 +201,8 @@ fn host(text: &str) -> Result<Authority, ConfigProblem> {
     authority(text).ok_or_else(|| ConfigProblem::new("is no host", hint))
 }
 
-/// A host and perhaps a port, and nothing else that `http` would read into it.
+/// Parses a host and an optional port, and nothing else that the `http` crate would accept, such as user
+/// information or a wildcard.
 fn authority(text: &str) -> Option<Authority> {
     let authority: Authority = text.parse().ok()?;
     let after_host = text.strip_prefix(authority.host())?;
@@ -207,6 +217,8 @@ fn authority(text: &str) -> Option<Authority> {
     (fits && (after_host.is_empty() || is_port(after_host))).then_some(authority)
 }
 
+/// Parses an entry of `allowed_origins`, and normalizes it to what browsers send:
+/// `https://App.example.com:443` becomes `https://app.example.com`.
 fn origin(text: &str) -> Result<AllowedOrigin, ConfigProblem> {
     let hint = "write scheme and host as a browser sends them, such as \"https://app.example.com\"";
     let problem = || ConfigProblem::new("is no origin", hint);
@@ -223,7 +235,8 @@ fn origin(text: &str) -> Result<AllowedOrigin, ConfigProblem> {
     Ok(AllowedOrigin(format!("{scheme}://{}", rest.strip_suffix(usual).unwrap_or(&rest))))
 }
 
-/// An absolute URL with `http` or `https`.
+/// Parses the URL of an upstream: absolute, with `http` or `https`, without credentials and without a
+/// fragment.
 pub(super) fn parse_url(text: &str) -> Result<Uri, ConfigProblem> {
     let hint = "write a whole URL, such as \"http://127.0.0.1:9000/mcp\"";
     let problem = || ConfigProblem::new("is no URL", hint);

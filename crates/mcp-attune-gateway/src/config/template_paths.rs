@@ -1,19 +1,23 @@
-//! `[resources."URI"]` and `[prompts.NAME]`, and the paths of templates.
+//! `[resources."URI"]` and `[prompts.NAME]`, and how paths of templates are written.
+//!
+//! Templates are named by a *stem*: `templates/get_weather` stands for `templates/get_weather.md`,
+//! `templates/get_weather.compact.md` and so on, each for another kind of caller.
 
 use std::path::{Path, PathBuf};
 
 use super::findings::ConfigProblem;
 use super::reader::{ConfigTableReader, TomlValue, parse_nonempty, text};
 
-/// What the text of one resource or prompt is written with. Rules: F11.
+/// The settings of one resource or prompt: the templates that its text is written with. Rules: F11.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct TemplatesConfig {
-    /// The templates, without the suffixes that tell them apart.
+    /// The stem of the templates. Always there in a file without findings.
     pub templates: Option<PathBuf>,
 }
 
 impl TemplatesConfig {
+    /// Reads the table, which must say something.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Self {
         let shaped = Self { templates: reader.optional("templates", parse_template_stem) };
         if !reader.has("templates") {
@@ -22,20 +26,21 @@ impl TemplatesConfig {
         shaped
     }
 
-    /// The same path, seen from a folder where it is relative.
+    /// Resolves the path from a folder, if it is relative.
     pub(super) fn within(&mut self, folder: &Path) {
         within(&mut self.templates, folder);
     }
 }
 
-/// Sees a path from a folder where it is relative.
+/// Resolves a path from a folder, if it is relative.
 pub(super) fn within(path: &mut Option<PathBuf>, folder: &Path) {
     if let Some(path) = path {
         *path = folder.join(&path);
     }
 }
 
-/// What the paths of templates begin with.
+/// Parses a stem. The path of a folder or of a single template file is refused, with a hint what the stem
+/// would be.
 pub(super) fn parse_template_stem(value: &TomlValue<'_>) -> Result<PathBuf, ConfigProblem> {
     let text = parse_nonempty(text(value)?)?;
     let path = PathBuf::from(&text);

@@ -1,4 +1,5 @@
-//! `[tools.NAME]`: how one tool's results are written, and which of its arguments the context fills.
+//! `[tools.NAME]`: how the results of one tool are written, and which of its arguments the caller's context
+//! fills.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,81 +14,97 @@ use super::parse_language;
 use super::reader::{ConfigTableReader, TomlValue, flag, parse_nonempty, text, type_problem};
 use super::template_paths::{parse_template_stem, within};
 
-/// How one tool's results are written, and which of its arguments the caller's context fills.
+/// `[tools.NAME]`: how the results of one tool are written, and which of its arguments the caller's context
+/// fills.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct ToolConfig {
-    /// The templates of its results, without the suffixes that tell them apart.
+    /// The stem of the templates of its results, without the suffixes that tell them apart.
     pub templates: Option<PathBuf>,
-    /// The hints for callers that can sample. Rules: F10.
+    /// The file with hints that are added for callers that can sample. Rules: F10.
     pub hints: Option<PathBuf>,
-    /// The fields that a compact result does without. Rules: F8.
+    /// The fields that a compact result leaves out. Rules: F8.
     pub low_priority: Vec<String>,
-    /// The argument by which callers choose the language of its text themselves. Rules: L12.
+    /// The argument by which callers choose the language of its text themselves; where it is given, it wins
+    /// over the negotiated language. Rules: L12.
     pub language_argument: Option<String>,
     /// The arguments that the context fills, by name. Rules: C9.
     pub context: BTreeMap<String, BindingConfig>,
 }
 
 /// What fills an argument that the caller left out. Rules: C9.
+///
+/// ```toml
+/// [tools.sales_report.context]
+/// tz = { from = "timezone", hide = true, default = "UTC" }
+/// from = { interval = "period", part = "start", as = "date" }
+/// to = { interval = "period", part = "end", as = "date", end = "inclusive" }
+/// ```
+///
+/// The first is a [`FieldBinding`]: the caller's zone fills `tz`, which callers no longer see. The other two
+/// are [`IntervalBinding`]s: callers may pass `period = "last week"`, which fills both.
 #[derive(Clone, PartialEq, Debug)]
 pub enum BindingConfig {
     /// A field of the caller's context.
     Field(FieldBinding),
-    /// An end of an interval that a new argument names in words, such as `last week`.
+    /// One end of an interval, which the caller names in words, such as `last week`, in a new argument.
     Interval(IntervalBinding),
 }
 
-/// A field of the caller's context as an argument.
+/// An argument that is filled from a field of the caller's context.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct FieldBinding {
     /// The field.
     pub from: BindingSourceSetting,
-    /// How it is written, where it is the instant.
+    /// How the value is written, if the field is the instant ([`BindingSourceSetting::Now`]).
     pub written: InstantFormatSetting,
     /// Whether the argument is taken out of the schema that callers see.
     pub hide: bool,
-    /// What the argument is where the context does not say.
+    /// The value of the argument if the context does not say; of the type that the context would give. With
+    /// `None`, zone and time come from UTC and the gateway's clock, and other fields stay unfilled.
     pub default: Option<serde_json::Value>,
 }
 
 impl FieldBinding {
-    /// Fills an argument from a field of the context and leaves it in the schema, so that callers can still choose.
+    /// Fills an argument from a field of the context and leaves it in the schema, so that callers can still
+    /// choose.
     #[must_use]
     pub fn new(from: BindingSourceSetting) -> Self {
         Self { from, written: InstantFormatSetting::DateTime, hide: false, default: None }
     }
 }
 
-/// An end of an interval as an argument.
+/// An argument that is filled with one end of an interval. Two arguments of a tool, such as `from` and `to`,
+/// usually share one interval.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct IntervalBinding {
-    /// The argument, added to the tool, that names the interval.
+    /// The name of the new argument that Attune adds to the tool, in which the caller names the interval.
     pub interval: String,
-    /// Which end.
+    /// Which end of the interval.
     pub part: IntervalBindingPart,
     /// How it is written.
     pub written: InstantFormatSetting,
-    /// Whether the argument is taken out of the schema that callers see.
+    /// Whether the argument is taken out of the schema that callers see, which leaves them the interval
+    /// alone.
     pub hide: bool,
 }
 
 choices! {
     /// What of the caller's context fills an argument.
     pub BindingSourceSetting {
-        /// The time zone.
+        /// The IANA time zone: `Europe/Zurich`.
         Timezone = "timezone",
-        /// The offset of the clock: `+01:00`.
+        /// The offset of the local clock: `+01:00`.
         Offset = "offset",
-        /// The instant.
+        /// The instant, in the format that `as` says.
         Now = "now",
-        /// The date.
+        /// The local date: `2026-11-09`.
         Today = "today",
         /// The locale: `de-CH`.
         Locale = "locale",
-        /// The language that is preferred, alone: `de`.
+        /// The preferred language alone: `de`.
         Language = "language",
         /// The city.
         City = "city",
@@ -102,7 +119,7 @@ choices! {
     }
 }
 
-/// Which end of an interval.
+/// Which end of an interval fills the argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IntervalBindingPart {
     /// Where it begins.
@@ -114,9 +131,9 @@ pub enum IntervalBindingPart {
 choices! {
     /// Whether the end belongs to the interval.
     pub IntervalEndSetting {
-        /// It is the first instant, or the first day, after it.
+        /// The first instant, or the first day, after the interval.
         Exclusive = "exclusive",
-        /// It is the last second, or the last day, in it.
+        /// The last second, or the last day, of the interval.
         Inclusive = "inclusive",
     }
 }
@@ -130,9 +147,9 @@ choices! {
         Date = "date",
         /// In UTC: `2026-11-08T23:00:00Z`.
         Utc = "utc",
-        /// Seconds since 1970.
+        /// Seconds since 1970, a number.
         Unix = "unix",
-        /// Milliseconds since 1970.
+        /// Milliseconds since 1970, a number.
         UnixMillis = "unix-ms",
     }
 }
@@ -140,7 +157,7 @@ choices! {
 choices! {
     /// The words of `part`; the end may say more.
     pub(super) IntervalSide {
-        /// Where it begins.
+        /// Where the interval begins.
         Start = "start",
         /// Where it ends.
         End = "end",
@@ -148,7 +165,7 @@ choices! {
 }
 
 impl BindingConfig {
-    /// The same, as the rules want it.
+    /// Translates the binding into the type of the rules.
     pub(crate) fn to_rule(&self) -> bind::Binding {
         match self {
             Self::Field(FieldBinding { from, written, hide, default }) => {
@@ -170,6 +187,7 @@ impl BindingConfig {
 }
 
 impl BindingSourceSetting {
+    /// Translates the field; `written` counts for the instant only.
     fn to_rule(self, written: bind::InstantNotation) -> bind::BoundContextPart {
         match self {
             Self::Timezone => bind::BoundContextPart::Timezone,
@@ -200,6 +218,8 @@ impl InstantFormatSetting {
 }
 
 impl ToolConfig {
+    /// Reads the table. `coordinates` is the setting of the mount, because arguments bound to coordinates
+    /// that are off would never be filled.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, coordinates: CoordinatesSetting) -> Self {
         let path = |value: &TomlValue<'_>| parse_nonempty(text(value)?).map(PathBuf::from);
         let tool = Self {
@@ -216,13 +236,14 @@ impl ToolConfig {
         tool
     }
 
-    /// Sees every path from a folder where it is relative.
+    /// Resolves every relative path from a folder.
     pub(super) fn within(&mut self, folder: &Path) {
         within(&mut self.templates, folder);
         within(&mut self.hints, folder);
     }
 
-    /// No argument may be filled from two sides, or name the interval that fills it.
+    /// Notes arguments that are filled from two sides, or that name the interval of another and are filled
+    /// themselves.
     fn check(&self, reader: &mut ConfigTableReader<'_, '_, '_>) {
         if let Some(argument) =
             self.language_argument.as_ref().filter(|name| self.context.contains_key(*name))
@@ -242,6 +263,8 @@ impl ToolConfig {
     }
 }
 
+/// Reads one `[tools.NAME.context]` entry: either `from`, or `interval` with `part`. Keys that belong to the
+/// other kind are findings. `None` if it is neither, or its main key is wrong.
 fn binding(
     reader: &mut ConfigTableReader<'_, '_, '_>,
     coordinates: CoordinatesSetting,
@@ -313,7 +336,9 @@ fn binding(
     }
 }
 
-/// What is wrong with a default that is not of the kind that the context would fill in.
+/// Returns what is wrong with a default that is not of the kind that the context would fill in: a number for
+/// coordinates and Unix times, a valid zone, country or language tag, and a string for everything else.
+/// `None` if it is right.
 fn default_problem(
     from: BindingSourceSetting,
     written: InstantFormatSetting,
@@ -345,7 +370,8 @@ fn default_problem(
     })
 }
 
-/// A value that a tool can take as an argument.
+/// Parses a value that JSON can carry as an argument: a string, a boolean, a 64-bit integer or a finite
+/// float.
 fn parse_argument(value: &TomlValue<'_>) -> Result<serde_json::Value, ConfigProblem> {
     let too_large = || ConfigProblem::new("is a number that JSON cannot carry", "write a smaller one");
     match value {

@@ -1,10 +1,11 @@
-//! Durations and sizes as people write them.
+//! Durations and sizes with units, such as `"250 ms"` and `"4 MiB"`.
 
 use std::time::Duration;
 
 use super::findings::ConfigProblem;
 
-/// A duration: a whole number and `ms`, `s`, `min` or `h`.
+/// Parses a duration: a whole number and `ms`, `s`, `min` or `h`, with one blank between them or none. At
+/// most a year.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, ConfigProblem> {
     // Far more than anything here can mean, and far less than what a clock can count to.
     const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -28,7 +29,8 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, ConfigProblem> {
     }
 }
 
-/// A size: a whole number and `B`, `KiB`, `MiB` or `GiB`, in bytes.
+/// Parses a size in bytes: a whole number and `B`, `KiB`, `MiB` or `GiB`. Decimal units such as `MB` are
+/// refused.
 pub(super) fn parse_byte_size(text: &str) -> Result<u64, ConfigProblem> {
     let too_much = || ConfigProblem::new("is too much", "write at most \"1024 GiB\"");
     let no_size = |hint: &str| ConfigProblem::new("is no size", hint);
@@ -46,7 +48,8 @@ pub(super) fn parse_byte_size(text: &str) -> Result<u64, ConfigProblem> {
     number.checked_mul(1 << shift).ok_or_else(too_much)
 }
 
-/// A whole number and what stands after it, with one blank between them or none.
+/// Splits a text into a whole number and its unit. `None` if it does not begin with a digit; a number that
+/// does not fit is `u64::MAX`, so that it is refused as too large and not as malformed.
 fn split_unit(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;

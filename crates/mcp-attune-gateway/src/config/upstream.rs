@@ -1,4 +1,4 @@
-//! `[upstream]`: the server behind.
+//! `[upstream]`: the server that a mount stands for.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,17 +13,18 @@ use super::limits::{parse_count, parse_nonzero_time};
 use super::reader::{ConfigTableReader, flag, text};
 use super::server::parse_url;
 
-/// The server behind.
+/// `[upstream]`: the server that a mount stands for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct UpstreamConfig {
-    /// How it is reached.
+    /// How it is reached: `url` or `command`.
     pub target: UpstreamTarget,
-    /// What happens to paths beside the endpoint.
+    /// What happens to requests for other paths than the endpoint. Without effect for a program, which has no
+    /// paths.
     pub unknown_paths: UnknownPaths,
 }
 
-/// How the server behind is reached.
+/// How an upstream is reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum UpstreamTarget {
     /// Over HTTP, at an absolute URL.
@@ -32,32 +33,34 @@ pub enum UpstreamTarget {
     Stdio(ChildConfig),
 }
 
-/// A program that is an MCP server.
+/// A program that is an MCP server over stdio, and how many of it may run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ChildConfig {
-    /// The program.
+    /// The program: a path, or a name that is looked for in `PATH`.
     pub program: String,
-    /// Its arguments.
+    /// Its arguments. No shell interprets them.
     pub arguments: Vec<String>,
-    /// The folder that it runs in; that of the gateway where none is named.
+    /// The folder that it runs in; that of the gateway for `None`. Not a setting of the file.
     pub directory: Option<PathBuf>,
-    /// What is added to its environment.
+    /// Variables that are added to its environment.
     pub env: SecretEnv,
-    /// Whether it gets our environment too, or only what every program needs.
+    /// Whether it gets the gateway's environment too, or only what every program needs (`PATH`, `HOME`,
+    /// `LANG`, `TZ` and the like). Default: true.
     pub inherit_env: bool,
-    /// How many legacy sessions, each with one of its own, may be open at one time. Modern callers share one more.
+    /// How many legacy sessions, each with a program of its own, may be open at a time. Modern callers share
+    /// one more. Default: 16.
     pub children: usize,
-    /// How long one without work is kept, and with it its session.
+    /// How long a program without work is kept, and with it its session. Default: 10 min.
     pub child_idle: Duration,
 }
 
-/// Variables for the environment of a program. Their values are never printed.
+/// Environment variables of a program. `Debug` shows their names and never their values.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct SecretEnv(BTreeMap<String, String>);
 
 impl SecretEnv {
-    /// The names and values.
+    /// Returns the names and values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -78,17 +81,18 @@ impl fmt::Debug for SecretEnv {
 choices! {
     /// What happens to paths beside the endpoint. Rules: G1, H19.
     pub UnknownPaths {
-        /// `GET` and `HEAD` of `/.well-known/…` go to the server behind; all else is not found.
+        /// `GET` and `HEAD` of `/.well-known/…` go to the upstream; all else is 404, or 405 for other methods
+        /// there.
         WellKnown = "well-known",
-        /// They go to the server behind, with any method, unchecked.
+        /// They go to the upstream, with any method, unchecked.
         Pass = "pass",
-        /// They are not found.
+        /// They are 404.
         Refuse = "refuse",
     }
 }
 
 impl UpstreamConfig {
-    /// A server at a URL, with everything else as it is by default.
+    /// Makes an upstream at a URL, with everything else as it is by default.
     ///
     /// ```
     /// use mcp_attune_gateway::config::{UpstreamTarget, UpstreamConfig};
@@ -100,13 +104,14 @@ impl UpstreamConfig {
     ///
     /// # Errors
     ///
-    /// [`UpstreamUrlError`] for anything but a whole URL with `http` or `https`, without credentials.
+    /// [`UpstreamUrlError`] for anything but a whole URL with `http` or `https`, without credentials and
+    /// without a fragment.
     pub fn http(url: &str) -> Result<Self, UpstreamUrlError> {
         let uri = parse_url(url).map_err(UpstreamUrlError)?;
         Ok(Self { target: UpstreamTarget::Http(uri), unknown_paths: UnknownPaths::default() })
     }
 
-    /// A program with its arguments, with everything else as it is by default.
+    /// Makes an upstream that is a program with arguments, with everything else as it is by default.
     ///
     /// ```
     /// use mcp_attune_gateway::config::{UpstreamTarget, UpstreamConfig};
@@ -128,6 +133,8 @@ impl UpstreamConfig {
         Self { target: UpstreamTarget::Stdio(child), unknown_paths: UnknownPaths::default() }
     }
 
+    /// Reads the table: either `url` or `command`. Settings of programs beside a `url` are findings. `None`
+    /// if there is no valid target.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Option<Self> {
         reader.mask("env");
         // Credentials in a URL are refused, and not shown either.
@@ -175,6 +182,7 @@ impl UpstreamConfig {
     }
 }
 
+/// Makes the program of a `command`: its first word, and its arguments.
 fn child(
     reader: &mut ConfigTableReader<'_, '_, '_>,
     command: Vec<String>,
@@ -194,6 +202,7 @@ fn child(
     }
 }
 
+/// Reads `env`. Names and values that no environment can hold are findings.
 fn env(reader: &mut ConfigTableReader<'_, '_, '_>) -> SecretEnv {
     let mut env = BTreeMap::new();
     for (name, value) in reader.string_table("env").unwrap_or_default() {
@@ -207,12 +216,12 @@ fn env(reader: &mut ConfigTableReader<'_, '_, '_>) -> SecretEnv {
     SecretEnv(env)
 }
 
-/// Why a text is no URL of a server.
+/// Why a text is not the URL of an upstream. `Display` is a predicate, such as `is no URL`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamUrlError(ConfigProblem);
 
 impl UpstreamUrlError {
-    /// What to do about it.
+    /// Returns what to do about it.
     #[must_use]
     pub fn hint(&self) -> &str {
         &self.0.hint

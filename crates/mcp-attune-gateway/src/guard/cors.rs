@@ -1,4 +1,7 @@
-//! What browsers are told: which pages may ask, with which headers, and what they may read.
+//! CORS: which pages may send requests, with which headers, and what they may read of the answers.
+//!
+//! The gateway itself never allows credentials of the browser (`Access-Control-Allow-Credentials`): pages of
+//! MCP clients send `Authorization` by themselves.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -11,7 +14,7 @@ use mcp_attune_wire::protocol::header;
 use super::Allowlist;
 use crate::Body;
 
-/// The headers that a page may send, besides those that begin with `Mcp-Param-`.
+/// The headers that a page may send, beside those that begin with `Mcp-Param-`.
 const ALLOWED_HEADERS: [&str; 9] = [
     "authorization",
     "content-type",
@@ -23,15 +26,19 @@ const ALLOWED_HEADERS: [&str; 9] = [
     header::METHOD,
     header::NAME,
 ];
+/// The methods that a page may use: those of an MCP endpoint.
 const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
+/// The headers of an answer that a page may read, beside those that browsers always show.
 const EXPOSED_HEADERS: HeaderValue =
     HeaderValue::from_static("Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate");
-/// Two hours, the longest that browsers remember.
+/// How long a browser may remember a preflight, in seconds: two hours, the longest that browsers do.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
+/// What the answer to a preflight depends on.
 const PREFLIGHT_VARY: HeaderValue =
     HeaderValue::from_static("Origin, Access-Control-Request-Method, Access-Control-Request-Headers");
 
-/// The answer to a preflight of a listed origin; `None` for every other request.
+/// Returns the answer to a preflight of a listed origin: 204 with the methods and headers that are granted.
+/// `None` for every other request, which then goes on.
 ///
 /// Rules: G7.
 pub(super) fn preflight<B>(allowed: &Allowlist, request: &Request<B>) -> Option<Response<Body>> {
@@ -53,7 +60,8 @@ pub(super) fn preflight<B>(allowed: &Allowlist, request: &Request<B>) -> Option<
     Some(answer)
 }
 
-/// Those of the headers asked for that a page may send, as they were written.
+/// Returns those of the requested headers that a page may send, spelled as they were. `None` if there are
+/// none.
 fn granted_headers(asked: &HeaderMap) -> Option<HeaderValue> {
     let lines =
         asked.get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter().filter_map(|line| line.to_str().ok());
@@ -62,6 +70,8 @@ fn granted_headers(asked: &HeaderMap) -> Option<HeaderValue> {
     if names.is_empty() { None } else { HeaderValue::try_from(names.join(", ")).ok() }
 }
 
+/// Returns whether a page may send a header: it is one of [`ALLOWED_HEADERS`], or a valid header name after
+/// `Mcp-Param-`.
 fn may_be_sent(name: &str) -> bool {
     let begins = name
         .get(..header::PARAM_PREFIX.len())
@@ -72,7 +82,7 @@ fn may_be_sent(name: &str) -> bool {
     (begins && is_token) || ALLOWED_HEADERS.iter().any(|sent| sent.eq_ignore_ascii_case(name))
 }
 
-/// The one origin of a request, where it is listed.
+/// Returns the origin of a request if there is exactly one and it is listed.
 fn listed_origin(allowed: &Allowlist, headers: &HeaderMap) -> Option<HeaderValue> {
     let mut lines = headers.get_all(ORIGIN).into_iter();
     match (lines.next(), lines.next()) {
@@ -84,15 +94,15 @@ fn listed_origin(allowed: &Allowlist, headers: &HeaderMap) -> Option<HeaderValue
 /// Which pages may read an answer.
 #[derive(Debug)]
 pub(super) enum CorsReadAccess {
-    /// CORS is off: that is the server's own business.
+    /// CORS is off, so the answer keeps whatever CORS headers the upstream gave it.
     Unsaid,
-    /// None, but for another origin it would be said.
+    /// The gateway lets no page read it. The answer to another origin would differ, so it has `Vary: Origin`.
     ByNone,
-    /// Those of one origin.
+    /// Pages of this origin may read it.
     By(HeaderValue),
 }
 
-/// Which pages may read the answer to a request. Rules: G7.
+/// Decides which pages may read the answer to a request with these headers. Rules: G7.
 pub(super) fn read_access(allowed: &Allowlist, asked: &HeaderMap) -> CorsReadAccess {
     if !allowed.has_origins() {
         return CorsReadAccess::Unsaid;
@@ -101,7 +111,9 @@ pub(super) fn read_access(allowed: &Allowlist, asked: &HeaderMap) -> CorsReadAcc
 }
 
 impl CorsReadAccess {
-    /// Says so in an answer's headers.
+    /// Writes the decision into the headers of an answer. For a listed origin, `Access-Control-Allow-Origin`
+    /// and `-Expose-Headers` of the upstream are replaced; all other CORS headers that the upstream sent stay
+    /// as they are.
     pub(super) fn write_headers(&self, headers: &mut HeaderMap) {
         if let Self::By(origin) = self {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -113,6 +125,7 @@ impl CorsReadAccess {
     }
 }
 
+/// Returns whether `Vary` already names `Origin`, or is `*`.
 fn varies_by_origin(headers: &HeaderMap) -> bool {
     let names =
         headers.get_all(VARY).into_iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));

@@ -1,14 +1,16 @@
-//! Rejects requests that name a foreign `Host` or `Origin`, and tells browsers what they may read.
+//! Rejects requests that name a foreign `Host` or `Origin` (DNS rebinding, cross-site requests), and answers
+//! CORS.
 //!
 //! 1. Every `Host` that a request names, in its target, in `:authority` or in `Host`, is loopback or listed.
-//! 2. Every `Origin` that it names is loopback or listed. None is fine: only browsers send it. `null` is an
-//!    origin like any other, and loopback it is not.
+//! 2. Every `Origin` that it names is loopback or listed. A request without one is fine: only browsers send
+//!    it. `null` is an origin like any other, and it is not loopback.
 //! 3. What is not allowed is 403, for every method and in both eras, before anything else is looked at.
+//!    HTTP/1.1 without a `Host` is 400.
 //! 4. CORS is on for the listed origins, and only for them; with none listed nothing is added or answered.
-//! 5. A preflight of a listed origin is answered here. Any other OPTIONS goes on.
+//! 5. A preflight of a listed origin is answered here. Any other `OPTIONS` goes on.
 //!
-//! Loopback is `localhost`, 127.0.0.0/8 and `[::1]`, with any port. A listed host without a port stands for any.
-//! Case does not matter.
+//! Loopback is `localhost`, 127.0.0.0/8 and `[::1]`, with any port. A listed host without a port stands for
+//! any port. Case does not matter.
 //!
 //! Caveat: loopback origins are let in, but their pages cannot read the answers unless they are listed too.
 //!
@@ -23,6 +25,8 @@
 //! ```
 //!
 //! Whether a host or an origin is let in is decided by [`mcp_attune_tower::guard`], which the layer has too.
+//! The gateway's guard stands before all mounts, so that nothing is done for a stranger, and therefore turns
+//! the layer's off.
 //!
 //! Rules: H15, G7.
 
@@ -42,22 +46,25 @@ pub use mcp_attune_tower::guard::{Allowlist, AllowlistError, GuardError};
 use crate::Body;
 use crate::refusal;
 
-/// A service that only the allowed can call.
+/// A service that answers requests with a foreign `Host` or `Origin`, and CORS preflights, and passes
+/// everything else on.
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
+    /// The hosts and origins that are let in.
     allowed: Arc<Allowlist>,
+    /// Counts the requests that are refused.
     refused: Counter,
     inner: S,
 }
 
 impl<S> Guard<S> {
-    /// Lets these hosts and origins in.
+    /// Wraps a service. Requests of these hosts and origins, and of loopback, are passed on.
     #[must_use]
     pub fn new(allowed: Allowlist, inner: S) -> Self {
         Self { allowed: Arc::new(allowed), refused: Counter::default(), inner }
     }
 
-    /// Counts here what is refused.
+    /// Counts refused requests in `refused`.
     #[must_use]
     pub fn counting(self, refused: Counter) -> Self {
         Self { refused, ..self }
@@ -89,7 +96,8 @@ where
 }
 
 pin_project_lite::pin_project! {
-    /// The answer of a [`Guard`].
+    /// The answer of a [`Guard`] that is to come. An answer of the service inside gets the headers of CORS
+    /// when it is ready.
     pub struct GuardFuture<F> {
         #[pin]
         state: GuardFutureState<F>,

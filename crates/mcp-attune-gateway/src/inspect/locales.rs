@@ -1,4 +1,7 @@
-//! Whether the locale files of a mount are there, and what is wrong with them.
+//! Checks whether the locale files of a mount are there, and what is wrong with them.
+//!
+//! What is found in a file has its position, so that an editor can go there: `locales/de.json:3:7`. A file
+//! that cannot be used at all is an error; what is found inside a file that can be used is a warning.
 
 use std::path::Path;
 
@@ -8,9 +11,14 @@ use mcp_attune_files::{LocaleFilePattern, TaggedLocaleFile, read_locale_file};
 use super::{ConfigIssue, InspectionDepth, IssueSeverity, MountSettingKeys};
 use crate::config::{Config, LocalesConfig, MountConfig, SettingPositions};
 
-/// How many things that are wrong with one file are told.
+/// How many issues of one file are reported; then only their number.
 const MAX_ISSUES_PER_FILE: usize = 10;
 
+/// Checks the locale files of a mount.
+///
+/// That there are none is an issue only if the operator set `path`: no translations is what the default
+/// means. Without `positions` that is guessed from whether the path differs from the default. At
+/// [`InspectionDepth::Contents`] every file is compiled, and names that are no language are warnings.
 pub(super) fn inspect(
     config: &Config,
     mount: &MountConfig,
@@ -75,12 +83,13 @@ pub(super) fn inspect(
     issues
 }
 
-/// Whether it is the usual path, seen from any folder.
+/// Returns whether it is the default path, resolved from any folder.
 fn is_default_path(path: &LocaleFilePattern) -> bool {
     let (path, usual) = (path.to_string(), LocalesConfig::default().path.to_string());
     path.strip_suffix(&usual).is_some_and(|folder| folder.ends_with('/'))
 }
 
+/// Returns the issue of a path without any files: an error if even the folder is missing, else a warning.
 fn no_locale_files(path: &LocaleFilePattern, key: Vec<String>) -> ConfigIssue {
     let folder = path.folder();
     if folder.is_dir() {

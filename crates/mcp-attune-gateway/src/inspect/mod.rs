@@ -1,10 +1,13 @@
-//! What a configuration names, and whether it is there: locale files, templates, certificates, programs.
+//! Checks whether what a configuration names is there and can be used: locale files, templates, certificates,
+//! programs.
 //!
-//! 1. A configuration that was read is right in itself. Here the files that it names are looked at, and nothing is changed.
-//! 2. What keeps callers from what the operator wrote down for them is an error: a folder, a template or a program that is
-//!    not there, a file that cannot be used. What may be meant so is a warning.
-//! 3. `attune config check` reads every file whole ([`InspectionDepth::Contents`]). A gateway that starts, or takes a new
-//!    configuration, only looks whether they are there ([`InspectionDepth::Names`]): what is in them is told by whoever reads them.
+//! 1. A configuration that was parsed is right in itself. Here the files that it names are looked at, and
+//!    nothing is changed.
+//! 2. What keeps callers from getting what the operator configured is an error: a folder, a template or a
+//!    program that is not there, a file that cannot be used. What may be intended is a warning.
+//! 3. `attune config check` reads every file whole ([`InspectionDepth::Contents`]). A gateway that starts, or
+//!    is reconfigured, only looks whether they are there ([`InspectionDepth::Names`]): what is wrong in them
+//!    is logged by whoever reads them.
 
 mod validity;
 
@@ -26,9 +29,10 @@ pub use server::inspect_tools;
 pub struct ConfigIssue {
     /// What it is about, in one word: `locales`, `templates`, `tls`, `upstream` or `tools`.
     pub what: &'static str,
-    /// The setting, name by name: `["server", "tls", "cert"]`.
+    /// The setting, name by name: `["server", "tls", "cert"]`. Empty for the configuration as a whole.
     pub key: Vec<String>,
-    /// The file that it is about, with line and column where they are known; None for the configuration itself.
+    /// The file that it is about, with line and column where they are known: `locales/de.json:3:7`. `None` if
+    /// it is about the configuration itself.
     pub place: Option<String>,
     /// How grave it is.
     pub severity: IssueSeverity,
@@ -41,14 +45,14 @@ pub struct ConfigIssue {
 /// How grave an issue is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IssueSeverity {
-    /// Something that was written down does not work.
+    /// Something that was configured does not work.
     Error,
     /// It works, and may not be what was meant.
     Warning,
 }
 
 impl IssueSeverity {
-    /// The word for it.
+    /// Returns `error` or `warning`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,36 +62,43 @@ impl IssueSeverity {
     }
 }
 
-/// How closely files are looked at.
+/// How closely files are looked at. The certificate is always read whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InspectionDepth {
-    /// Whether they are there.
+    /// Only whether they are there. Cheap enough for every start and reload.
     Names,
-    /// What is in them, too.
+    /// Also what is in them: every file is read and compiled.
     Contents,
 }
 
 impl ConfigIssue {
+    /// Makes an issue about a setting, without a message yet.
     fn new(what: &'static str, severity: IssueSeverity, key: Vec<String>) -> Self {
         Self { what, key, place: None, severity, says: String::new(), hint: String::new() }
     }
 
+    /// Sets the file that it is about.
     fn with_place(self, place: impl Into<String>) -> Self {
         Self { place: Some(place.into()), ..self }
     }
 
+    /// Sets what is wrong and what to do.
     fn with_message(self, says: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { says: says.into(), hint: hint.into(), ..self }
     }
 
-    /// Takes a sentence apart that ends in what to do: `what is wrong; what to do`.
+    /// Sets both from one sentence of the form `what is wrong; what to do`. Without a semicolon, `otherwise`
+    /// is what to do.
     fn with_split_message(self, text: &str, otherwise: &str) -> Self {
         let (says, hint) = text.split_once("; ").unwrap_or((text, otherwise));
         self.with_message(says, hint)
     }
 }
 
-/// Looks at everything that a configuration names. `positions`: those of the file that it was read from, where there is one.
+/// Looks at everything that a configuration names, and returns what is wrong. Blocks on the disk.
+///
+/// `positions` are those of the file that the configuration was read from, by which a default is told from a
+/// setting; `None` if there is no file. `now` decides whether the certificate has expired.
 #[must_use]
 pub fn inspect(
     config: &Config,
@@ -115,7 +126,8 @@ pub fn inspect(
     issues
 }
 
-/// Tells in the log what is not there. What keeps a gateway from serving at all is left to its own error.
+/// Logs what is missing at a start or reload, as warnings. What keeps a gateway from serving at all is left
+/// out, because it is reported as the error of the start or the reload.
 pub(crate) fn log_issues(config: &Config) {
     for issue in inspect(config, None, InspectionDepth::Names, SystemTime::now()) {
         let ConfigIssue { what, key, severity, says, hint, .. } = issue;
@@ -125,25 +137,28 @@ pub(crate) fn log_issues(config: &Config) {
     }
 }
 
-/// Names the settings of one mount.
+/// Names the settings of one mount as they stand in the file.
 #[derive(Clone, Copy, Debug)]
 struct MountSettingKeys<'c> {
-    /// None where the settings of the only server stand at the top.
+    /// `None` if the settings of the only server stand at the top.
     mount: Option<&'c MountConfig>,
 }
 
 impl MountSettingKeys<'_> {
+    /// Returns the whole name of a setting: `mounts.NAME` before it where the file has `[mounts]`.
     fn key(self, names: &[&str]) -> Vec<String> {
         let mount = self.mount.map(|mount| ["mounts", mount.name.as_str()]);
         mount.iter().flatten().chain(names).map(|name| (*name).to_owned()).collect()
     }
 
-    /// Whether the file sets it, in the mount or at the top for all mounts.
+    /// Returns whether the file sets it, in the mount or at the top for all mounts.
     fn is_set(self, names: &[&str], positions: &SettingPositions<'_>) -> bool {
         positions.find(&self.key(names)).is_some() || positions.find(names).is_some()
     }
 }
 
+/// Checks that a mount names a server, and that its program can be found. Servers over HTTP are not
+/// contacted.
 fn upstream(config: &Config, mount: &MountConfig, keys: MountSettingKeys<'_>) -> Option<ConfigIssue> {
     let Some(upstream) = &mount.upstream else {
         let says = "no server is named";

@@ -1,4 +1,7 @@
-//! Whether a server has the tools and arguments that a configuration names.
+//! Checks whether a server has the tools and arguments that a configuration names.
+//!
+//! This is the one check that needs the server's own words. The running gateway does the same by itself when
+//! it starts (see `server_check`), and logs what it finds.
 
 use mcp_attune::exchange::listing::takes_argument;
 use mcp_attune::shaping::ShaperSource;
@@ -8,7 +11,12 @@ use mcp_attune_wire::message::Message;
 use super::{ConfigIssue, IssueSeverity, MountSettingKeys};
 use crate::config::{Config, MountConfig};
 
-/// Holds what a mount says of tools against all pages of the server's listing.
+/// Compares the bindings, templates and language arguments of a mount with all pages of the server's
+/// `tools/list`, and returns what the server does not have. Everything found is an error: a binding to an
+/// argument that does not exist fills nothing.
+///
+/// The caller has asked the server, and has the answer to every page. See [`inspect`](super::inspect) for
+/// everything that can be checked without it.
 #[must_use]
 pub fn inspect_tools(config: &Config, mount: &MountConfig, pages: &[Message<'_>]) -> Vec<ConfigIssue> {
     let keys = MountSettingKeys {
@@ -47,7 +55,7 @@ pub fn inspect_tools(config: &Config, mount: &MountConfig, pages: &[Message<'_>]
     issues
 }
 
-/// The arguments that take a language and that their tools do not have.
+/// Returns an issue for each `language_argument` that its tool does not have.
 fn language_arguments(
     mount: &MountConfig,
     pages: &[Message<'_>],

@@ -1,4 +1,7 @@
-//! Whether the templates and hints of a mount are there, and can be used.
+//! Checks whether the templates and hints of a mount are there, and can be used.
+//!
+//! Templates are named by a stem that several files begin with. Where none does, the hint names the stem of
+//! other files that is most alike. What is wrong inside a template has its line and column.
 
 use std::path::Path;
 
@@ -7,9 +10,11 @@ use mcp_attune_files::{TemplateFileError, TemplateFiles};
 use super::{ConfigIssue, InspectionDepth, IssueSeverity, MountSettingKeys};
 use crate::config::{MountConfig, nearest_name};
 
-/// How many names of a folder are looked through for those that are meant.
+/// How many names of a folder are looked through.
 const MAX_NAMES: usize = 10_000;
 
+/// Checks the templates and hints of all tools, resources and prompts of a mount. Templates that are
+/// configured while `[content]` is off are a warning.
 pub(super) fn inspect(
     mount: &MountConfig,
     keys: MountSettingKeys<'_>,
@@ -41,6 +46,7 @@ pub(super) fn inspect(
     issues
 }
 
+/// Checks the templates of one stem.
 fn templates(stem: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<ConfigIssue> {
     if !has_template(stem) {
         let says = format!("no template is there: {}.md, .txt or .json", stem.display());
@@ -56,6 +62,7 @@ fn templates(stem: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<Confi
     template_issues(Some(stem), None, &key, depth)
 }
 
+/// Checks one file of hints.
 fn hints(file: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<ConfigIssue> {
     if !file.is_file() {
         let says = format!("the file {} is not there", file.display());
@@ -65,7 +72,7 @@ fn hints(file: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<ConfigIss
     template_issues(None, Some(file), &key, depth)
 }
 
-/// What is wrong with the files that were read.
+/// Compiles the files, and returns what is wrong with them. Does nothing at [`InspectionDepth::Names`].
 fn template_issues(
     stem: Option<&Path>,
     hints: Option<&Path>,
@@ -92,21 +99,21 @@ fn template_issues(
     issues.collect()
 }
 
-/// The folder of a stem, and the names in it.
+/// Returns the folder of a stem, and the names in it; none if it cannot be read.
 fn folder(stem: &Path) -> (&Path, Vec<String>) {
     let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).filter_map(Result::ok);
     (folder, entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
-/// Whether a file begins with the stem, and is no file of hints.
+/// Returns whether there is a file that begins with the stem and a dot, and is not the file of hints.
 fn has_template(stem: &Path) -> bool {
     let Some(name) = stem.file_name().and_then(|name| name.to_str()) else { return false };
     let rest = |file: &String| Some(file.strip_prefix(name)?.strip_prefix('.')? != "hints");
     folder(stem).1.iter().any(|file| rest(file) == Some(true))
 }
 
-/// The stem of files that are there, where it is much like the one that is not.
+/// Returns the stem of files that are there and whose name is much like the missing one.
 fn similar_stem(stem: &Path) -> Option<String> {
     let (folder, files) = folder(stem);
     let names: Vec<_> = files.iter().filter_map(|file| Some(file.split_once('.')?.0)).collect();

@@ -1,4 +1,7 @@
-//! Whether the certificate and the key of the gateway can be used, and for how long.
+//! Checks whether the certificate and the key of the gateway can be used, and for how long.
+//!
+//! The files are read at any depth of the inspection, because there are only two of them and an expired
+//! certificate locks all callers out. Errors here are the same that keep the gateway from starting.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,10 +13,12 @@ use super::{ConfigIssue, IssueSeverity};
 use crate::config;
 use crate::listen::{ListenerTls, PemError, parse_certificates};
 
-/// A certificate that is valid for less than so many days is told: its renewal should have come by then.
+/// A certificate that is valid for fewer days than this is a warning: it should have been renewed by then.
 const EXPIRES_SOON_DAYS: i64 = 14;
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
+/// Reads both files, checks that they belong together, and that the certificate is valid at `now`. A gateway
+/// starts with an expired certificate, so that is a warning only.
 pub(super) fn inspect(files: &config::TlsFiles, now: SystemTime) -> Vec<ConfigIssue> {
     let read = |path: &Path, name: &str| {
         std::fs::read(path).map_err(|why| {
@@ -37,15 +42,18 @@ pub(super) fn inspect(files: &config::TlsFiles, now: SystemTime) -> Vec<ConfigIs
     }
 }
 
+/// Makes an error about one of the two files; `name` is `cert` or `key`.
 fn error(name: &str) -> ConfigIssue {
     issue(IssueSeverity::Error, name)
 }
 
+/// Makes an issue about one of the two files.
 fn issue(severity: IssueSeverity, name: &str) -> ConfigIssue {
     ConfigIssue::new("tls", severity, ["server", "tls", name].map(str::to_owned).to_vec())
 }
 
-/// A file that holds nothing of what is wanted, or what belongs into the other.
+/// Returns the issue of a file without the PEM block that is wanted. It says so if the file has what belongs
+/// into the other one.
 fn not_pem(name: &str, path: &Path, text: &[u8]) -> ConfigIssue {
     let text = String::from_utf8_lossy(text);
     let path = path.display();
@@ -60,7 +68,8 @@ fn not_pem(name: &str, path: &Path, text: &[u8]) -> ConfigIssue {
         .with_message(says, "`cert` is the chain of certificates, `key` the private key, both PEM files")
 }
 
-/// Whether the certificate is not valid yet, no more, or not for long.
+/// Returns a warning if the certificate is not valid yet, expired, or expires soon. `None` also if its
+/// validity cannot be read.
 fn expiry(path: &Path, pem: &[u8], now: SystemTime) -> Option<ConfigIssue> {
     let chain = parse_certificates(pem).ok()?;
     let (from, until) = validity(chain.first()?)?;

@@ -1,16 +1,21 @@
-//! Until when a certificate is valid: the one part of X.509 that nothing else here reads.
+//! Reads from when to when a certificate is valid: the one part of X.509 that nothing else here reads.
 //!
-//! A certificate is DER: elements of a tag, a length and a content. What is not as RFC 5280 writes it has no validity.
+//! A certificate is DER: nested elements of a tag, a length and a content. If it is not as RFC 5280 says, it
+//! has no known validity.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
+/// The tag of the optional version field.
 const VERSION: u8 = 0xa0;
+/// The tag of a time with two digits of the year.
 const UTC_TIME: u8 = 0x17;
+/// The tag of a time with four digits of the year.
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// From when on, and until when, a certificate is valid.
+/// Returns from when and until when a certificate in DER is valid. `None` if it cannot be parsed. It never
+/// fails otherwise, whatever the bytes are.
 pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let (_, certificate, _) = element(certificate)?;
     let (_, mut fields, _) = element(certificate)?;
@@ -27,7 +32,8 @@ pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     Some((time(from_kind, from)?, time(until_kind, until)?))
 }
 
-/// The tag and the content of the first element, and what follows it.
+/// Splits the first element off: its tag, its content, and what follows it. `None` if it is cut off, or its
+/// length takes more than three bytes.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -42,7 +48,7 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// `260228235959Z` or `20500228235959Z`.
+/// Parses `260228235959Z` (years 1950 to 2049) or `20500228235959Z`.
 fn time(kind: u8, text: &[u8]) -> Option<Timestamp> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let (year, rest) = match kind {

@@ -1,4 +1,14 @@
-//! Whether a connection is alive: what moves on it, and for how long nothing did.
+//! Decides whether a connection is still alive, from what moves on it.
+//!
+//! 1. A connection is *silent* if no request runs on it and none began for [`ListenerLimits::head`].
+//! 2. It is *unread* if something waits to be sent to its caller (a write blocked, or a piece of an answer is
+//!    held) and nothing was written for [`ListenerLimits::unread`].
+//! 3. A request that runs and has nothing to send yet is neither, for as long as the upstream takes.
+//!
+//! The connection's I/O, its requests and the bodies of its answers count what they do in one
+//! [`ConnectionActivity`]. Its driver looks at a snapshot of that a few times within the shortest time-out
+//! and asks a [`LivenessWatch`], so that time-outs need one timer for a connection and none for a read or
+//! write.
 
 use std::io;
 use std::pin::Pin;
@@ -15,18 +25,25 @@ use tokio::time::Instant;
 use super::ListenerLimits;
 use crate::{Body, BoxError};
 
-/// What goes on on one connection, counted where it happens.
+/// Counters of what happens on one connection, shared by everything that belongs to it.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionActivity {
+    /// Requests that have begun so far.
     begun: AtomicU64,
+    /// Requests whose answer is not completely sent.
     running: AtomicUsize,
+    /// Answers of which a piece was taken, and the next was not asked for yet: the connection cannot send as
+    /// fast as they come.
     held: AtomicUsize,
+    /// Bytes written so far.
     written: AtomicU64,
+    /// Whether the last write could not be done, because the caller does not read.
     blocked: AtomicBool,
+    /// Whether the next answer is to close the connection.
     last_answer: AtomicBool,
 }
 
-/// A pulse at one moment.
+/// The counters of a [`ConnectionActivity`] at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct ActivitySnapshot {
     /// Requests so far.
@@ -42,6 +59,7 @@ pub(super) struct ActivitySnapshot {
 }
 
 impl ConnectionActivity {
+    /// Returns the counters now. They are read one after the other, which is exact enough for time-outs.
     pub(super) fn snapshot(&self) -> ActivitySnapshot {
         ActivitySnapshot {
             begun: self.begun.load(Relaxed),
@@ -52,11 +70,12 @@ impl ConnectionActivity {
         }
     }
 
-    /// Whether the next answer is the last of its connection.
+    /// Sets whether the next answer closes its connection.
     pub(super) fn close_after_answer(&self, close: bool) {
         self.last_answer.store(close, Relaxed);
     }
 
+    /// Counts the result of a write, and returns it.
     fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = &written {
             self.written.fetch_add(u64::try_from(*bytes).unwrap_or(u64::MAX), Relaxed);
@@ -66,26 +85,33 @@ impl ConnectionActivity {
     }
 }
 
-/// Why a connection was cut.
+/// Why a connection is dead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DeadConnectionReason {
-    /// No request came.
+    /// No request came for [`ListenerLimits::head`]: the connection is idle, or the head of a request does
+    /// not arrive.
     Silent,
-    /// What waits for the caller is not read.
+    /// For [`ListenerLimits::unread`], the caller did not read anything of what waits for it.
     Unread,
 }
 
-/// Looks at a pulse from time to time and says when it is gone.
+/// Compares snapshots of one connection over time and finds out when it is dead. It has no timer of its own.
 #[derive(Debug)]
 pub(super) struct LivenessWatch {
+    /// How long there may be no request.
     silent: Duration,
+    /// How long nothing may be written while something waits.
     unread: Duration,
+    /// The snapshot of the last check.
     last: ActivitySnapshot,
+    /// When a request last began or ran.
     heard: Instant,
+    /// When something was last written, or nothing waited to be.
     moved: Instant,
 }
 
 impl LivenessWatch {
+    /// Begins to watch a connection that was accepted at `now`.
     pub(super) fn new(limits: &ListenerLimits, now: Instant) -> Self {
         Self {
             silent: limits.head,
@@ -96,11 +122,14 @@ impl LivenessWatch {
         }
     }
 
-    /// How often to look.
+    /// Returns how often [`check_liveness`](Self::check_liveness) wants to be called: a quarter of the
+    /// shorter time-out, at least a millisecond.
     pub(super) fn check_interval(&self) -> Duration {
         (self.silent.min(self.unread) / 4).max(Duration::from_millis(1))
     }
 
+    /// Returns why the connection is dead, or `None` if it lives. A running request keeps it from being
+    /// silent, however long it takes; an unread answer is dead even while requests run.
     pub(super) fn check_liveness(
         &mut self,
         beat: ActivitySnapshot,
@@ -124,11 +153,12 @@ impl LivenessWatch {
     }
 }
 
-/// One running request, from its head to the end of its answer.
+/// One running request, counted from its head to the end of its answer, when it is dropped.
 #[derive(Debug)]
 pub(super) struct ActiveRequest(Arc<ConnectionActivity>);
 
 impl ActiveRequest {
+    /// Counts a request that begins.
     pub(super) fn new(pulse: &Arc<ConnectionActivity>) -> Self {
         pulse.begun.fetch_add(1, Relaxed);
         pulse.running.fetch_add(1, Relaxed);
@@ -137,7 +167,7 @@ impl ActiveRequest {
 }
 
 impl ActiveRequest {
-    /// Whether the answer to this request is the last of its connection.
+    /// Returns whether the answer to this request has to close the connection.
     pub(super) fn closes_connection(&self) -> bool {
         self.0.last_answer.load(Relaxed)
     }
@@ -149,11 +179,13 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// An answer's body that says whether it is asked for more.
+/// The body of an answer. It keeps its request counted as running, and counts as *held* from the moment a
+/// piece is taken until the next is asked for.
 #[derive(Debug)]
 pub(super) struct TrackedAnswerBody {
     inner: Body,
     running: ActiveRequest,
+    /// Whether this body is counted as held.
     held: bool,
 }
 
@@ -162,6 +194,7 @@ impl TrackedAnswerBody {
         Self { inner, running, held: false }
     }
 
+    /// Counts this body as held, or not.
     fn set_held(&mut self, held: bool) {
         let count = &self.running.0.held;
         match (self.held, held) {
@@ -201,7 +234,8 @@ impl http_body::Body for TrackedAnswerBody {
     }
 }
 
-/// A connection that counts what is written to it.
+/// A connection that counts what is written to it. It is next to the socket, below TLS, so that it sees what
+/// the caller really takes.
 #[derive(Debug)]
 pub(super) struct WriteCountingIo<I> {
     inner: I,

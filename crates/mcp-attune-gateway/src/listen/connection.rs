@@ -1,4 +1,18 @@
 //! One connection, from its handshake to its end.
+//!
+//! A connection goes through up to three stages:
+//!
+//! 1. The TLS handshake, if the listener has TLS.
+//! 2. Plain requests, which are read without hyper ([`PlainConnection`]). Most connections stay here.
+//! 3. hyper, from the first request that is not plain, with a check of the framing before it. There is no way
+//!    back.
+//!
+//! The last two implement [`ConnectionDriver`], so that one loop (`drive`) tells both when to end and checks
+//! that they are alive. What each phase of the listener means to them:
+//!
+//! - `Close`: HTTP/1.1 answers its next request with `Connection: close`; HTTP/2 sends `GOAWAY`.
+//! - `Finish`: an idle connection is closed at once, another one after the answers that run.
+//! - `Cut`: the connection is dropped, and with it the futures of its calls.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -26,31 +40,39 @@ use crate::poll_on_wake::PollOnWake;
 use crate::slots::Permit;
 use crate::{Body, BoxError};
 
-/// How long it may take to tell a caller that there are too many.
+/// How long it may take, handshake and request included, to tell a caller that there are too many
+/// connections.
 const TURN_AWAY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a connection begins with whose caller speaks HTTP/2.
+/// The first bytes of a connection whose caller speaks HTTP/2 with prior knowledge, or has agreed to it in
+/// TLS.
 const HTTP2_PREFACE_START: &[u8] = b"PRI * HTTP/2";
 
-/// What happens beside a connection's own doings.
+/// What wakes the loop of a connection beside the connection itself.
 enum ConnectionSignal {
-    /// It has to do something else from now on; false where there is nobody left to say what.
+    /// The phase of the listener changed; `false` if the listener is gone.
     Told(bool),
-    /// It is time to look whether it lives.
+    /// It is time to check whether the connection is alive.
     Look,
 }
 
-/// What all connections share.
+/// What all connections of a listener share. Each connection gets a clone.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionServer {
+    /// hyper, configured with the limits.
     pub(super) http: Arc<Builder<TokioExecutor>>,
+    /// `None` for plain HTTP.
     pub(super) tls: Option<ListenerTls>,
     pub(super) limits: Arc<ListenerLimits>,
+    /// The phase of the listener. The number of receivers is the number of open connections, those included
+    /// that are turned away.
     pub(super) told: watch::Receiver<ListenerPhase>,
 }
 
 impl ConnectionServer {
-    /// Serves a connection until one of the two ends hangs up, or it is dead, or all is over.
+    /// Serves a connection until either end closes it, it is dead, or the listener cuts it. `seat` is its
+    /// permit of the connection limit, which is given back at the end. Errors are those of the caller's
+    /// network or of a caller that misbehaves, so they are logged at `debug` and returned to nobody.
     pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: Permit)
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
@@ -77,6 +99,8 @@ impl ConnectionServer {
         }
     }
 
+    /// Does the TLS handshake. `None` if it fails, takes longer than [`ListenerLimits::head`], or the
+    /// listener finishes meanwhile.
     async fn accept_tls(
         &mut self,
         tls: ListenerTls,
@@ -93,7 +117,8 @@ impl ConnectionServer {
         None
     }
 
-    /// Says that there is no seat. HTTP and TLS are spoken in full, so that a caller can read it.
+    /// Answers 503 to a connection above the limit. TLS and HTTP are spoken in full, so that the caller can
+    /// read it; `step` is one of the few permits for that.
     pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnAwayService, step: Permit) {
         tracing::debug!("a connection is turned away, there are too many");
         if timeout(TURN_AWAY_TIMEOUT, self.run(tcp, answer, step)).await.is_err() {
@@ -101,6 +126,7 @@ impl ConnectionServer {
         }
     }
 
+    /// Serves HTTP on a connection: plain requests first, and then with hyper what is handed over.
     async fn serve_http<I, S>(mut self, io: I, mut visit: ConnectionContext<S>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -123,6 +149,8 @@ impl ConnectionServer {
         }
     }
 
+    /// Serves the rest of a connection with hyper. `two`: it speaks HTTP/2; `verdicts` is where the framing
+    /// check of `io` says which request is refused.
     async fn serve_with_hyper<I, S>(
         mut self,
         io: FramingCheckedIo<I>,
@@ -150,7 +178,12 @@ impl ConnectionServer {
         self.drive(&mut hyper, &mut visit).await;
     }
 
-    /// Lets a connection run, and tells it when to end; none where it is over before it says so itself.
+    /// Polls a connection until it ends, passes changes of the phase on to it, and cuts it when it is dead.
+    /// Returns how the connection ended, or `None` if it failed, was cut, or died.
+    ///
+    /// A connection that is only silent is first asked to finish, which sends `GOAWAY` over HTTP/2, and cut
+    /// at the next check. The phase and the timer are polled only when they were woken, because the
+    /// connection itself wakes this task for every read and write.
     async fn drive<C, S>(&mut self, connection: &mut C, visit: &mut ConnectionContext<S>) -> Option<C::End>
     where
         C: ConnectionDriver,
@@ -216,27 +249,32 @@ impl ConnectionServer {
     }
 }
 
-/// A connection, whoever reads it.
+/// The state of a connection that is the same whoever reads it.
 struct ConnectionContext<S> {
     service: S,
     pulse: Arc<ConnectionActivity>,
+    /// Goes on when the connection is handed over, so that handing over gives nobody more time.
     watch: LivenessWatch,
+    /// Whether the connection was asked to finish because it was silent.
     said_goodbye: bool,
 }
 
-/// What reads a connection.
+/// A protocol implementation that serves one connection.
 trait ConnectionDriver {
+    /// How the connection can end without an error.
     type End;
 
+    /// Makes progress. Ready when the connection is over.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Self::End, BoxError>>;
 
-    /// Takes one more request, and closes after its answer. HTTP/2 has no such thing.
+    /// Takes one more request, and closes after its answer. HTTP/2 has no such thing, and does nothing.
     fn close_after_answer(&mut self);
 
-    /// Tells the caller to send what comes next elsewhere, where that can be told (HTTP/2).
+    /// Tells the caller to send further requests elsewhere, where that can be told (HTTP/2). Running requests
+    /// go on.
     fn send_goaway(&mut self) {}
 
-    /// Lets what runs finish, and takes no more.
+    /// Lets running requests finish, and takes no more.
     fn finish(&mut self);
 }
 
@@ -261,6 +299,7 @@ where
     }
 }
 
+/// A connection that hyper serves.
 struct HyperConnection<'a, C> {
     connection: Pin<&'a mut C>,
     pulse: Arc<ConnectionActivity>,

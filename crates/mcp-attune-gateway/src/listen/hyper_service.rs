@@ -1,4 +1,9 @@
-//! What every request meets first.
+//! Between hyper and the gateway's service: early refusals, the time-outs of bodies, and the tracking of
+//! answers.
+//!
+//! [`HyperService`] does for requests that hyper reads what `plain` does for the others, and adds what plain
+//! requests cannot need: their bodies are complete, so they have no time-out, and their framing was never in
+//! doubt.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -24,12 +29,14 @@ use crate::body::{IdleTimeoutBody, MinRateBody};
 use crate::refusal;
 use crate::{Body, BoxError};
 
-/// The service, as a connection calls it.
+/// The service of one connection as hyper calls it.
 #[derive(Debug)]
 pub(super) struct HyperService<S> {
+    /// The gateway's service.
     pub(super) service: S,
     pub(super) limits: Arc<ListenerLimits>,
     pub(super) pulse: Arc<ConnectionActivity>,
+    /// What the framing check found on this connection.
     pub(super) verdicts: Arc<FramingVerdicts>,
 }
 
@@ -41,6 +48,9 @@ where
     type Error = S::Error;
     type Future = HyperServiceFuture<S::Future>;
 
+    /// Refuses the request early, or passes it on with its body wrapped three times: by
+    /// [`CheckedRequestBody`] against bad trailers, by [`MinRateBody`] against slow senders, and by
+    /// [`IdleTimeoutBody`] against pauses, which also makes all errors of the body a [`RequestBodyError`].
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let running = Some(ActiveRequest::new(&self.pulse));
         let number = self.verdicts.begin_request();
@@ -69,14 +79,20 @@ where
     }
 }
 
-/// Why a request is refused before it is looked at.
+/// Why a request is refused before the gateway's service sees it. Such a request has no id, is in no access
+/// log, and is not counted as a request of any mount.
 #[derive(Clone, Copy, Debug)]
 enum EarlyRefusal {
+    /// More header lines than [`ListenerLimits::headers`]: 431.
     TooManyHeaders,
+    /// Its framing is ambiguous. The connection is closed after the answer, because nobody knows where the
+    /// next request begins.
     Misframed(FramingError),
 }
 
 impl<S> HyperService<S> {
+    /// Returns why the request with this number on the connection is refused, or `None`. Bad trailers are
+    /// found only after the body, so they become an error of the body instead.
     fn early_refusal(&self, number: usize, headers: &HeaderMap) -> Option<EarlyRefusal> {
         if let Some(misframed) =
             self.verdicts.refusal_of_request(number).filter(|why| *why != FramingError::Trailer)
@@ -98,6 +114,7 @@ impl<S> HyperService<S> {
 }
 
 impl EarlyRefusal {
+    /// Makes the answer of a refusal.
     #[cold]
     fn answer(self) -> Response<Body> {
         let (status, rule, what): (_, _, &dyn Display) = match &self {
@@ -112,12 +129,13 @@ impl EarlyRefusal {
     }
 }
 
-/// The body of a request.
+/// The body of a request. At its end it fails with [`RequestBodyError::Misframed`] if the framing check has
+/// refused its trailers, so that no such request is taken for complete.
 struct CheckedRequestBody {
     body: Incoming,
-    /// Which request of its connection it belongs to,
+    /// Which request of its connection it belongs to, counted from 0.
     number: usize,
-    /// and what was found on the connection.
+    /// What the framing check found.
     verdicts: Arc<FramingVerdicts>,
 }
 
@@ -147,7 +165,8 @@ impl http_body::Body for CheckedRequestBody {
 }
 
 pin_project_lite::pin_project! {
-    /// A request that is being answered.
+    /// The answer of a [`HyperService`] that is to come. It gets `Connection: close` if its request was
+    /// refused for its framing, or if the gateway is about to stop.
     pub(super) struct HyperServiceFuture<F> {
         #[pin]
         inner: HyperServiceState<F>,
@@ -192,7 +211,8 @@ where
     }
 }
 
-/// Tells everyone that there are too many connections.
+/// Answers every request of a connection above the limit: 503 with `Retry-After: 1`, and closes the
+/// connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnAwayService;
 

@@ -1,23 +1,27 @@
-//! The door: connections from callers, over HTTP/1.1 and HTTP/2, with TLS or without.
+//! Accepts connections from callers and serves HTTP/1.1 and HTTP/2 on them, with TLS or without.
 //!
-//! 1. At most so many connections. One above it is answered 503 and closed, so that its caller knows why; when
-//!    even those grow many, further ones are closed without a word.
-//! 2. A TLS handshake, and the head of each request, must come in time ([`ListenerLimits::head`]). This is also how long
-//!    a connection may be without a request.
+//! 1. There are at most so many connections. One above the limit is answered 503 and closed, so that its
+//!    caller knows why; when even those grow many, further ones are closed without an answer.
+//! 2. A TLS handshake, and the head of each request, must come in time ([`ListenerLimits::head`]). This is
+//!    also how long a connection may be without a request.
 //! 3. A request has at most so many headers, and so many bytes of them: else 431.
-//! 4. What frames a request can be read in one way only, or it is refused ([`FramingError`]), and HTTP/2 connections are cut
-//!    that send control frames and little else.
-//! 5. A body must not pause for long, and must come at a least rate: reading it then fails with
+//! 4. What frames a request can be read in one way only, or it is refused ([`FramingError`]), and HTTP/2
+//!    connections that send control frames and little else are cut.
+//! 5. A body must not pause for long, and must come at a minimum rate: reading it then fails with
 //!    [`RequestBodyError::Stalled`] or [`RequestBodyError::TooSlow`].
 //! 6. A caller that does not read what waits for it is cut off.
-//! 7. Before the end, where there is time for it ([`ListenerPhase::Close`]), every answer is the last of its connection, so that
-//!    callers go elsewhere without losing a request.
-//! 8. At the end no new connection is taken, running requests have [`ListenerLimits::drain`] to finish, and what then
-//!    still runs is cut.
+//! 7. Before the end, where there is time for it ([`ListenerPhase::Close`]), every answer is the last of its
+//!    connection, so that callers go elsewhere without losing a request.
+//! 8. At the end no new connection is accepted, running requests have [`ListenerLimits::drain`] to finish,
+//!    and what then still runs is cut.
 //!
-//! Caveat: the time-outs of 2 and 6 are looked at from time to time, so they may come up to half as late again. On
-//! HTTP/2 rule 6 holds for a connection, not for one stream of it: a stream that is not read while others
-//! move is only bounded in what is kept for it.
+//! A connection is first read by Attune's own HTTP/1.1 (`plain`). With the first request that is not simple
+//! enough for it, the connection is handed over to hyper for good, behind a check of its framing (`framing`).
+//! `connection` drives both kinds and watches over their liveness (`activity`).
+//!
+//! Caveat: the time-outs of 2 and 6 are looked at from time to time, so they may come up to half as late
+//! again. On HTTP/2 rule 6 holds for a connection, not for one stream of it: a stream that is not read while
+//! others move is only bounded in what is kept for it.
 //!
 //! Rules: G4, H20.
 
@@ -57,62 +61,71 @@ use crate::{Body, BoxError};
 use connection::ConnectionServer;
 use hyper_service::TurnAwayService;
 
-/// How long to wait when a connection cannot be taken: mostly there are too many open files.
+/// How long to wait after a connection could not be accepted: mostly there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// What waits for one slow reader: on an HTTP/2 stream, and read ahead of a body.
+/// How many bytes hyper keeps for one HTTP/2 stream whose caller reads slowly.
 const MAX_STREAM_BUFFER: usize = 64 * 1024;
+/// How many bytes of a request's body a caller may send ahead on an HTTP/2 stream.
 const STREAM_WINDOW: u32 = 256 * 1024;
+/// How many requests may run at a time on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 200;
-/// hyper's own lower bound for a buffer.
+/// hyper's own lower bound for its read buffer.
 const MIN_BUFFER_BYTES: usize = 8 * 1024;
 
-/// Counts the connections of one door.
+/// Counts the connections of one listener.
 #[derive(Clone, Debug, Default)]
 pub struct ListenerMetrics {
-    /// Those that are open.
+    /// Connections that are open now, without those that are being turned away.
     pub open: Gauge,
-    /// Those that were too many.
+    /// Connections that were above the limit, whether they were answered or not.
     pub turned_away: Counter,
 }
 
 /// Where a connection comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Peer {
-    /// The other end of the connection: the caller, or a proxy in front.
+    /// The other end of the connection: the caller, or a proxy in front of the gateway.
     pub address: SocketAddr,
-    /// Whether it came over TLS.
+    /// Whether the connection uses TLS.
     pub tls: bool,
 }
 
-/// The body of a request, and where the request comes from: what all layers of the gateway pass on with its head.
+/// The body of a request together with the peer that sent it: what all layers of the gateway pass on with the
+/// head. As a type of its own it cannot be missing, as a request extension could.
 #[derive(Debug)]
 pub(crate) struct PeerBody {
     pub(crate) body: Body,
     pub(crate) peer: Peer,
 }
 
-/// How the end came.
+/// How the shutdown of a listener went.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DrainOutcome {
-    /// How many connections were cut, because their requests did not finish in time.
+    /// How many connections were cut because their requests did not finish in time.
     pub cut: usize,
 }
 
-/// How far a listener has come, and all its connections with it.
+/// How far a listener is on its way to its end, and all its connections with it. Phases only go forward.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListenerPhase {
-    /// Connections are taken and served.
+    /// Connections are accepted and served.
     Serve,
-    /// The same, but every answer is the last of its connection. Over HTTP/2 callers are told to go elsewhere (`GOAWAY`).
+    /// The same, but every answer is the last of its connection (`Connection: close`). Over HTTP/2, callers
+    /// are told to go elsewhere (`GOAWAY`).
     Close,
-    /// No connection is taken any more, those without a request are closed, and running requests may finish.
+    /// No connection is accepted any more, those without a request are closed, and running requests may
+    /// finish.
     Finish,
     /// What still runs is cut.
     Cut,
 }
 
-/// Takes connections and gives their requests to the service that `service` makes for each of them, until `shutdown`; returns
-/// when the last is gone. A service is hyper's: it is shared, and always ready. When the returned future is dropped, all connections are cut.
+/// Serves a listener until `shutdown` completes, and then drains it. Returns when the last connection is
+/// closed.
+///
+/// `service` makes one service for each connection, which is cloned where needed; it is a service of hyper's
+/// kind, shared by concurrent requests and always ready. All connections are served on the current runtime.
+/// When the returned future is dropped, all connections are cut.
 pub async fn serve<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S + Send,
@@ -139,8 +152,11 @@ where
     }
 }
 
-/// The same, with the connections on threads of their own, and in the phases that are told. Whoever tells them no more
-/// has ended it.
+/// Does the same as [`serve`], with the connections on the threads of `workers` and controlled by `phases`.
+///
+/// Dropping the sender of `phases` counts as [`ListenerPhase::Finish`]. From `Finish` on, requests have
+/// [`ListenerLimits::drain`] to end; then, or at [`ListenerPhase::Cut`], what still runs is cut. Connections
+/// hold a receiver of an inner channel, so that their number is known and the last of them can be waited for.
 pub async fn serve_on_workers<S>(
     workers: &Workers,
     listener: TcpListener,
@@ -182,7 +198,8 @@ where
     drain_connections(phase, phases, drain).await
 }
 
-/// Takes connections for ever, as many as there are seats for.
+/// Accepts connections for ever. Each gets a permit of the connection limit and is given to a worker, or is
+/// turned away.
 async fn accept_connections<S>(
     workers: &Workers,
     listener: TcpListener,
@@ -216,7 +233,8 @@ async fn accept_connections<S>(
     }
 }
 
-/// Lets running requests finish for as long as `drain`, or until it is told to cut them, and cuts what still runs.
+/// Tells all connections to finish, waits until they have, and cuts the rest after `drain` or when `phases`
+/// says so.
 async fn drain_connections(
     phase: watch::Sender<ListenerPhase>,
     mut phases: watch::Receiver<ListenerPhase>,
@@ -241,7 +259,7 @@ async fn drain_connections(
     DrainOutcome { cut }
 }
 
-/// A connection that is counted as long as it is open, however it ends.
+/// Counts a connection as open until it is dropped, however the connection ends.
 struct OpenConnectionGuard(Gauge);
 
 impl OpenConnectionGuard {
@@ -257,6 +275,8 @@ impl Drop for OpenConnectionGuard {
     }
 }
 
+/// Accepts the next connection, with Nagle's algorithm off. Errors are logged, and it tries again after a
+/// pause.
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -276,7 +296,8 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// hyper, set to the limits.
+/// Configures hyper with the limits. Its own header time-out is off, because `activity` has one timer for the
+/// whole connection.
 fn hyper_builder(limits: &ListenerLimits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder

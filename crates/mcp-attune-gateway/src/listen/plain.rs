@@ -1,11 +1,12 @@
-//! Plain requests, one after the other, without hyper.
+//! Serves plain requests, one after the other, without hyper.
 //!
-//! 1. A request is plain when all of it was read at once and it can be read in one way only ([`take_plain_request`]). Most calls
-//!    are.
-//! 2. With the first that is not, the connection and what was read of it go to hyper, for good ([`PlainConnectionEnd::HandedOver`]): HTTP/2,
-//!    HTTP/1.0, bodies that come in parts, whatever is about the connection, and what is not HTTP at all.
+//! 1. A request is plain when all of it was read at once and it can be read in one way only
+//!    ([`take_plain_request`]). Most calls are.
+//! 2. With the first that is not, the connection and what was read of it go to hyper, for good
+//!    ([`PlainConnectionEnd::HandedOver`]): HTTP/2, HTTP/1.0, bodies that come in parts, whatever is about
+//!    the connection, and what is not HTTP at all.
 //! 3. Where hyper reads all requests ([`HttpImplementation::Hyper`]), no request is plain.
-//! 4. A caller that goes away while it is answered takes its call with it.
+//! 4. A caller that goes away while it is answered takes its call with it: the future of the call is dropped.
 //!
 //! Rules: G2, G4, G5.
 
@@ -31,39 +32,44 @@ use crate::date::write_date;
 use crate::message_sender::MessageSender;
 use crate::{Body, BoxError};
 
-/// How much is read at once. A request that is larger is not plain.
+/// How much is read at once, in bytes. A larger request is mostly not complete after one read, and then is
+/// not plain.
 const READ_SIZE: usize = 8 * 1024;
 
-/// How it ended.
+/// How a connection ends here.
 pub(super) enum PlainConnectionEnd<I> {
     /// The connection is over.
     Closed,
-    /// A request came that is not plain: the connection, and what was read of it.
+    /// A request came that is not plain: the connection, and what was read of it and not answered.
     HandedOver(I, Bytes),
 }
 
-/// A connection whose requests were plain so far.
+/// A connection whose requests were plain so far. It handles one request at a time; pipelined ones wait in
+/// `read`.
 pub(super) struct PlainConnection<I, S: Service<Request<Body>>> {
-    /// `None` when it was handed over.
+    /// `None` after it was handed over.
     io: Option<I>,
     service: S,
-    /// What a plain request may have; `None` where no request is plain.
+    /// The limits of a plain request's head; `None` where no request is plain.
     limits: Option<HeadLimits>,
     pulse: Arc<ConnectionActivity>,
+    /// What was read and belongs to no request yet.
     read: BytesMut,
     turn: PlainConnectionTurn,
-    /// The call that runs.
+    /// The call that runs. The box is kept for the next call.
     call: Pin<Box<Option<S::Future>>>,
+    /// Counts the call as running, until its answer takes it over.
     running: Option<ActiveRequest>,
     sender: MessageSender<TrackedAnswerBody>,
-    /// Whether there is no next request.
+    /// Whether the connection closes instead of taking a next request.
     closes: bool,
 }
 
-/// Whose turn it is.
+/// Whose turn it is: the state of the connection. It goes `Caller` → `Service` → `Ours` → `Caller`, and ends
+/// in any of them.
 #[derive(Clone, Copy)]
 enum PlainConnectionTurn {
-    /// The caller's, to send a request.
+    /// The caller's, to send a request. The connection may be closed without harm.
     Caller,
     /// The service's, to answer it.
     Service,
@@ -77,6 +83,7 @@ where
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Error: Into<BoxError>,
 {
+    /// Begins to serve a connection of which nothing was read yet.
     pub(super) fn new(io: I, service: S, limits: &ListenerLimits, pulse: Arc<ConnectionActivity>) -> Self {
         let head = HeadLimits { lines: limits.headers, bytes: limits.header_bytes };
         Self {
@@ -93,7 +100,7 @@ where
         }
     }
 
-    /// Lets the request that runs finish, and takes no other.
+    /// Lets the request that runs finish, and takes no other. An idle connection is closed at the next poll.
     pub(super) fn finish(&mut self) {
         self.closes = true;
     }
@@ -103,6 +110,9 @@ where
         self.pulse.close_after_answer(true);
     }
 
+    /// Makes progress: reads requests, runs calls, writes answers. Ready when the connection is over or has
+    /// to be handed over. While a call runs or an answer is written, the connection is also watched for the
+    /// caller going away.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<PlainConnectionEnd<I>, BoxError>> {
         loop {
             match self.turn {
@@ -151,12 +161,15 @@ where
         }
     }
 
+    /// Calls the service with a request.
     fn begin_call(&mut self, request: Request<Bytes>) {
         self.running = Some(ActiveRequest::new(&self.pulse));
         self.call.set(Some(self.service.call(request.map(full))));
         self.turn = PlainConnectionTurn::Service;
     }
 
+    /// Begins to write an answer. It decides whether the connection closes after it: because the answer says
+    /// `Connection: close`, or because the gateway is about to stop.
     fn begin_answer(&mut self, mut answer: Response<Body>) {
         let Some(running) = self.running.take() else { return };
         let says_close = |said: &[u8]| said.eq_ignore_ascii_case(b"close");
@@ -172,7 +185,8 @@ where
         self.turn = PlainConnectionTurn::Ours;
     }
 
-    /// Ready when the caller went away. What it sent instead waits for its turn.
+    /// Returns ready when the caller went away. If it sent something instead, that waits for its turn, and
+    /// the connection is not read until then, which bounds how much a caller can send ahead.
     fn poll_disconnect(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !self.read.is_empty() {
             return Poll::Pending;
@@ -190,6 +204,7 @@ where
         }
     }
 
+    /// Reads once into `read`. Returns 0 at the end of the connection.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         let Some(io) = &mut self.io else { return Poll::Ready(Ok(0)) };
         if self.read.capacity() - self.read.len() < READ_SIZE / 2 {
@@ -198,6 +213,7 @@ where
         std::pin::pin!(io.read_buf(&mut self.read)).poll(cx)
     }
 
+    /// Shuts the connection down.
     #[cold]
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<PlainConnectionEnd<I>, BoxError>> {
         if let Some(io) = &mut self.io {
@@ -206,6 +222,7 @@ where
         Poll::Ready(Ok(PlainConnectionEnd::Closed))
     }
 
+    /// Takes the connection out, with what was read of it.
     #[cold]
     fn hand_over(&mut self) -> PlainConnectionEnd<I> {
         let read = mem::take(&mut self.read).freeze();

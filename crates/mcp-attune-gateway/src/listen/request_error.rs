@@ -1,25 +1,26 @@
-//! Why the body of a request is not whole.
+//! Why the body of a request could not be read to its end.
 
 use std::fmt;
 
 use super::FramingError;
 
-/// Why the body of a request is not whole.
+/// Why the body of a request could not be read to its end. It is the error of the body that the service gets;
+/// `Display` is the sentence for the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum RequestBodyError {
-    /// It paused for too long.
+    /// It paused for longer than [`ListenerLimits::body_pause`](super::ListenerLimits::body_pause): 408.
     Stalled,
-    /// It came too slowly.
+    /// It came more slowly than [`ListenerLimits::body_rate`](super::ListenerLimits::body_rate) allows: 408.
     TooSlow,
-    /// The caller went away, or sent what is no HTTP.
+    /// The connection broke, or what came is not HTTP: 400.
     Broken,
-    /// What ends it is not written as HTTP says.
+    /// The end of a chunked body is not written as HTTP says ([`FramingError::Trailer`]): 400.
     Misframed,
 }
 
 impl RequestBodyError {
-    /// The HTTP status that the caller gets.
+    /// Returns the HTTP status that the caller gets.
     #[must_use]
     pub fn status(self) -> u16 {
         match self {

@@ -1,4 +1,4 @@
-//! TLS for callers: a certificate chain and its key, from PEM.
+//! TLS for callers: a certificate chain and its key, from PEM, replaceable while the listener runs.
 
 use std::error::Error;
 use std::fmt;
@@ -11,10 +11,13 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
-/// A certificate chain and its key. HTTP/2 and HTTP/1.1 are offered, TLS 1.3 and 1.2.
+/// The TLS configuration of a listener: TLS 1.3 and 1.2, with HTTP/2 and HTTP/1.1 offered (ALPN), and no
+/// client certificates. A clone is the same one, so [`replace`](Self::replace) on any clone changes the
+/// certificate for all new connections.
 #[derive(Clone)]
 pub struct ListenerTls {
     pub(super) acceptor: TlsAcceptor,
+    /// Shared with the configuration inside `acceptor`.
     certificate: Arc<CurrentCertificate>,
 }
 
@@ -28,11 +31,11 @@ impl fmt::Debug for ListenerTls {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PemError {
-    /// No `-----BEGIN CERTIFICATE-----` where one belongs, or one that cannot be read.
+    /// There is no `-----BEGIN CERTIFICATE-----` in the certificate's file, or it cannot be read.
     Certificate,
-    /// No `-----BEGIN … PRIVATE KEY-----` where one belongs, or one that cannot be read.
+    /// There is no `-----BEGIN … PRIVATE KEY-----` in the key's file, or it cannot be read.
     Key,
-    /// The two cannot be used, or not together: the key belongs to another certificate.
+    /// The key belongs to another certificate, or one of them is of a kind that is not supported.
     Pair,
 }
 
@@ -50,7 +53,7 @@ impl fmt::Display for PemError {
 
 impl Error for PemError {}
 
-/// The certificate that is shown now, which can be another than at the start.
+/// The certificate that new connections are shown, the same for every server name.
 #[derive(Debug)]
 struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
 
@@ -60,6 +63,7 @@ impl ResolvesServerCert for CurrentCertificate {
     }
 }
 
+/// Parses a chain and its key, and checks that they belong together.
 fn certified_key(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, PemError> {
     let chain = parse_certificates(chain)?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| PemError::Key)?;
@@ -68,11 +72,11 @@ fn certified_key(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, PemError
 }
 
 impl ListenerTls {
-    /// Reads a chain, the server's own certificate first, and its key.
+    /// Parses a certificate chain, the server's own certificate first, and its private key, both as PEM.
     ///
     /// # Errors
     ///
-    /// [`PemError`], where they cannot be used.
+    /// [`PemError`], if they cannot be used.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PemError> {
         let certificate = Arc::new(CurrentCertificate(RwLock::new(certified_key(chain, key)?)));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -85,11 +89,12 @@ impl ListenerTls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), certificate })
     }
 
-    /// Shows this certificate to whoever connects from now on.
+    /// Shows this certificate to whoever connects from now on. Connections that are open keep the one they
+    /// began with.
     ///
     /// # Errors
     ///
-    /// [`PemError`], where it cannot be used; then the old one stays.
+    /// [`PemError`], if it cannot be used; then the old one stays.
     pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), PemError> {
         let certified = certified_key(chain, key)?;
         *self.certificate.0.write().unwrap_or_else(PoisonError::into_inner) = certified;
@@ -97,12 +102,12 @@ impl ListenerTls {
     }
 }
 
-/// All certificates of a PEM text, at least one: for [`ListenerTls`], or for
-/// [`Options::trust`](crate::upstream::HttpUpstreamOptions::trust).
+/// Parses all certificates of a PEM text, at least one: for [`ListenerTls`], or for
+/// [`HttpUpstreamOptions::trust`](crate::upstream::HttpUpstreamOptions::trust).
 ///
 /// # Errors
 ///
-/// [`PemError::Certificate`].
+/// [`PemError::Certificate`], if there is none or one cannot be read.
 pub fn parse_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, PemError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     read.ok().filter(|chain| !chain.is_empty()).ok_or(PemError::Certificate)

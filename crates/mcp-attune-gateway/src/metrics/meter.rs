@@ -1,4 +1,4 @@
-//! What one mount counts.
+//! Counts for one mount.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
@@ -16,29 +16,40 @@ use crate::access::AccessLog;
 use crate::health::{UpstreamHealth, UpstreamState};
 use crate::upstream_error::UpstreamError;
 
+/// The label of tools that the server has not listed. One value, because series of tools are compared by
+/// pointer.
 static OTHER: LazyLock<Arc<str>> = LazyLock::new(|| "other".into());
 
-/// The name of all tools that the server has not listed.
+/// Returns the label of all tools that the server has not listed.
 pub(crate) fn other_tool() -> Arc<str> {
     OTHER.clone()
 }
 
-/// Counts for one mount. A clone counts the same.
+/// Counts for one mount, and knows the health of its upstream. A clone counts the same. It is made anew with
+/// each stack; the series that it counts in are those of [`Metrics`] and go on.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter(Arc<MeterState>);
 
+/// What the clones of a meter share.
 #[derive(Debug)]
 struct MeterState {
     metrics: Metrics,
     mount: Arc<str>,
+    /// The one series that every call of the mount observes.
     upstream_time: Histogram,
+    /// The series by method, outcome and language.
     requests: SeriesCache<(&'static str, &'static str, String), Counter>,
+    /// The series by tool and outcome. The tool is compared by pointer: a tool's name is one allocation for
+    /// as long as it is listed.
     tool_calls: SeriesCache<(Arc<str>, &'static str), Counter>,
+    /// The series by method.
     answer_time: SeriesCache<&'static str, Histogram>,
     health: UpstreamHealth,
 }
 
-/// The series that were counted in first, found without hashing their labels: most calls are of few kinds.
+/// The first eight series that were counted in, found without hashing their labels and without the lock of
+/// the family: most calls are of few kinds. It is never emptied; series that come later are looked up in the
+/// family.
 #[derive(Debug)]
 struct SeriesCache<K, V>([OnceLock<(K, V)>; 8]);
 
@@ -49,7 +60,8 @@ impl<K, V> Default for SeriesCache<K, V> {
 }
 
 impl<K, V> SeriesCache<K, V> {
-    /// The series that `is` the one, or that `make` makes; none where there is no place left for it.
+    /// Returns the series that `is` accepts, adding what `make` makes at the first free position. `None` if
+    /// all eight positions have other series.
     fn find(&self, is: impl Fn(&K) -> bool, make: impl Fn() -> (K, V)) -> Option<&V> {
         // Another thread may have been first to a place, with another series.
         self.0.iter().map(|place| place.get_or_init(&make)).find(|(key, _)| is(key)).map(|(_, value)| value)
@@ -57,6 +69,7 @@ impl<K, V> SeriesCache<K, V> {
 }
 
 impl Meter {
+    /// Makes a meter that counts in the series of `metrics` under this mount.
     pub(super) fn new(metrics: &Metrics, mount: &str) -> Self {
         let mount: Arc<str> = mount.into();
         let upstream_time = metrics.upstream_time.get_or_create_owned(&MountLabels { mount: mount.clone() });
@@ -74,14 +87,17 @@ impl Meter {
         }))
     }
 
+    /// Returns the labels of what is counted once for each mount.
     fn labels(&self) -> MountLabels {
         MountLabels { mount: self.0.mount.clone() }
     }
 
+    /// Counts a request as running, until [`request_over`](Self::request_over).
     pub(crate) fn request_began(&self) {
         self.0.metrics.running.inc();
     }
 
+    /// Counts a request that is over. `language` is empty where none is known.
     pub(crate) fn request_over(&self, method: &'static str, outcome: &'static str, language: &str) {
         self.0.metrics.running.dec();
         let requests = &self.0.metrics.requests;
@@ -96,7 +112,8 @@ impl Meter {
         requests.get_or_create(&labels()).inc();
     }
 
-    /// A call of a tool is over. `tool`: its name, where the server has listed it.
+    /// Counts a call of a tool that is over. `tool` is its name if the server has listed it, and `None`
+    /// otherwise.
     pub(crate) fn tool_called(&self, tool: Option<&Arc<str>>, outcome: &'static str) {
         let (tool, calls) = (tool.unwrap_or(&OTHER), &self.0.metrics.tool_calls);
         let labels = || ToolLabels { mount: self.0.mount.clone(), tool: tool.clone(), outcome };
@@ -107,22 +124,23 @@ impl Meter {
         };
     }
 
-    /// The log of calls.
+    /// Returns the access log.
     pub(crate) fn access(&self) -> &AccessLog {
         &self.0.metrics.access
     }
 
-    /// The name of the mount.
+    /// Returns the name of the mount; empty for what belongs to none.
     pub(crate) fn mount(&self) -> &Arc<str> {
         &self.0.mount
     }
 
-    /// How the server behind is.
+    /// Returns what is known of the mount's upstream.
     pub(crate) fn health(&self) -> &UpstreamHealth {
         &self.0.health
     }
 
-    /// The server behind is in another state now.
+    /// Sets the state of the upstream, and the gauge `attune_upstream_up` if the state is known. Returns
+    /// whether it changed.
     #[cold]
     pub(crate) fn set_upstream_state(&self, state: UpstreamState) -> bool {
         let changed = self.0.health.set(state);
@@ -132,26 +150,30 @@ impl Meter {
         changed
     }
 
+    /// Counts a rule that a request broke. `enforced`: it was refused for that.
     pub(crate) fn rule_broken(&self, rule: &'static str, enforced: bool) {
         let labels = RefusalLabels { mount: self.0.mount.clone(), rule, enforced };
         self.0.metrics.refusals.get_or_create(&labels).inc();
     }
 
-    /// The counter of one rule that is enforced.
+    /// Returns the counter of one rule that is enforced, for a layer that counts by itself.
     pub(crate) fn refusals(&self, rule: &'static str) -> Counter {
         let labels = RefusalLabels { mount: self.0.mount.clone(), rule, enforced: true };
         self.0.metrics.refusals.get_or_create_owned(&labels)
     }
 
+    /// Counts a call whose argument headers could not be checked, because the tools could not be listed.
     pub(crate) fn call_unchecked(&self) {
         self.0.metrics.unchecked.get_or_create(&self.labels()).inc();
     }
 
+    /// Counts a request whose caller asks for this format.
     pub(crate) fn shaped(&self, format: &'static str) {
         let labels = FormatLabels { mount: self.0.mount.clone(), format };
         self.0.metrics.shaped.get_or_create(&labels).inc();
     }
 
+    /// Counts what shaping left out of an answer.
     pub(crate) fn left_out(&self, left: AnswerOmissions) {
         let parts = [("blocks", left.blocks), ("fields", left.fields), ("bytes", left.bytes)];
         for (part, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
@@ -160,10 +182,12 @@ impl Meter {
         }
     }
 
+    /// Counts templates that failed for an answer.
     pub(crate) fn templates_failed(&self, count: usize) {
         self.0.metrics.template_faults.get_or_create(&self.labels()).inc_by(count as u64);
     }
 
+    /// Observes the time from the arrival of a request to the head of its answer.
     pub(crate) fn answered_in(&self, method: &'static str, time: Duration) {
         let (times, time) = (&self.0.metrics.answer_time, time.as_secs_f64());
         let labels = || MethodLabels { mount: self.0.mount.clone(), method };
@@ -174,7 +198,8 @@ impl Meter {
         }
     }
 
-    /// The server behind answered, or failed to, after this time.
+    /// Observes how long the upstream took until the head of its answer or its failure. An answer also shows
+    /// that it is up.
     pub(crate) fn upstream_took(&self, time: Duration, answered: bool) {
         self.0.upstream_time.observe(time.as_secs_f64());
         if answered && self.0.health.note_first_answer() {
@@ -182,6 +207,8 @@ impl Meter {
         }
     }
 
+    /// Counts a failure of the upstream, and marks it as down if the error shows that it cannot be reached.
+    /// Errors that the caller caused are not counted.
     pub(crate) fn upstream_failed(&self, error: UpstreamError) {
         // A caller that breaks off, or asks for what is not served, is no fault of the server.
         if matches!(error, UpstreamError::Caller | UpstreamError::SlowCaller | UpstreamError::NotServed) {

@@ -1,10 +1,18 @@
-//! What the gateway counts, in the text format that Prometheus reads.
+//! What the gateway counts, in the OpenMetrics text format that Prometheus reads.
 //!
-//! 1. Nothing that a caller can make up is a label: methods are those of MCP or `other`, tools those that the server has
-//!    listed (the first 256 of a mount) or `other`, languages those that are served, rules and errors our own names. So the number of series is bounded by the configuration.
-//! 2. Requests are counted when their answer is over, so that a stream that failed or lost its caller is counted
-//!    as that. `attune_calls` are those that still run.
+//! 1. Nothing that a caller can make up is a label: methods are those of MCP, `GET`, `DELETE`, `beside` or
+//!    `other`, tools those that the server has listed (the first 256 of a mount) or `other`, languages those
+//!    that are served, rules and errors our own names. So the number of series is bounded by the
+//!    configuration.
+//! 2. Requests are counted when their answer is over, so that a stream that failed or lost its caller is
+//!    counted as that. `attune_calls` are those that still run.
 //! 3. Times are until the head of an answer: how long a stream stays open says nothing about speed.
+//!
+//! ```text
+//! attune_requests_total{mount="shop",method="tools/call",outcome="answered",language="de"} 3
+//! attune_answer_seconds_count{mount="shop",method="tools/call"} 3
+//! attune_upstream_up{mount="shop"} 1
+//! ```
 //!
 //! Rules: G12, H10, H17.
 
@@ -33,34 +41,50 @@ use labels::{
 /// The content type of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds in seconds: a fast server answers in under a millisecond, a model in a minute.
+/// The upper bounds of the histograms, in seconds: a fast server answers in under a millisecond, a model in a
+/// minute.
 const BUCKETS: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0];
 
-/// Everything that is counted. A clone counts the same. It outlives the configuration, which can change.
+/// Everything that is counted. A clone counts in the same series. There is one for each process, which
+/// outlives reloads; a mount counts through a [`Meter`].
 #[derive(Clone, Debug)]
 pub(crate) struct Metrics {
+    /// Knows all series by name, for [`text`](Self::text).
     registry: Arc<Registry>,
+    /// `attune_requests_total`: requests that are over.
     requests: Family<RequestLabels, Counter>,
+    /// `attune_tool_calls_total`: calls of tools that are over.
     tool_calls: Family<ToolLabels, Counter>,
+    /// `attune_upstream_up`: 1 or 0; no series as long as it is not known.
     upstream_up: Family<MountLabels, Gauge>,
+    /// `attune_refusals_total`: rules that requests broke.
     refusals: Family<RefusalLabels, Counter>,
+    /// `attune_unchecked_total`: calls whose argument headers could not be checked.
     unchecked: Family<MountLabels, Counter>,
+    /// `attune_answer_seconds`: time until the head of an answer.
     answer_time: Family<MethodLabels, Histogram, TimeHistogramConstructor>,
+    /// `attune_upstream_seconds`: the upstream's part of that time, with requests of the gateway's own.
     upstream_time: Family<MountLabels, Histogram, TimeHistogramConstructor>,
+    /// `attune_upstream_errors_total`: failures of upstreams.
     upstream_errors: Family<ErrorLabels, Counter>,
+    /// `attune_shaped_total`: requests whose callers ask for a format.
     shaped: Family<FormatLabels, Counter>,
+    /// `attune_left_out_total`: what shaping left out.
     left_out: Family<PartLabels, Counter>,
+    /// `attune_template_faults_total`: templates that failed.
     template_faults: Family<MountLabels, Counter>,
+    /// `attune_reloads_total`: changes of the configuration file.
     reloads: Family<ReloadLabels, Counter>,
+    /// `attune_calls`: requests that run, open streams included.
     running: Gauge,
-    /// The connections of callers.
+    /// `attune_connections` and `attune_connections_turned_away_total`, counted by the caller listener.
     pub(crate) traffic: ListenerMetrics,
-    /// The log of calls, which is written where calls are counted.
+    /// The access log. It is here because a call is logged where it is counted.
     pub(crate) access: AccessLog,
 }
 
-/// Makes a histogram of times.
+/// Makes the histograms of times, with [`BUCKETS`].
 #[derive(Clone, Copy, Debug)]
 struct TimeHistogramConstructor;
 
@@ -71,6 +95,7 @@ impl MetricConstructor<Histogram> for TimeHistogramConstructor {
 }
 
 impl Metrics {
+    /// Registers all series. `access` is the log that calls are recorded in.
     pub(crate) fn new(access: AccessLog) -> Self {
         let mut registry = Registry::with_prefix("attune");
         let metrics = Self {
@@ -97,7 +122,7 @@ impl Metrics {
         Self { registry: Arc::new(registry), ..metrics }
     }
 
-    /// What became of requests.
+    /// Registers what became of requests.
     fn register_requests(&self, registry: &mut Registry) {
         registry.register(
             "build",
@@ -127,7 +152,7 @@ impl Metrics {
         );
     }
 
-    /// What was refused, and how long it took.
+    /// Registers what was refused, and how long answers took.
     fn register_times(&self, registry: &mut Registry) {
         registry.register(
             "refusals",
@@ -154,7 +179,7 @@ impl Metrics {
         registry.register("upstream_errors", "Failures of servers behind", self.upstream_errors.clone());
     }
 
-    /// What was done to answers, and what the gateway itself is doing.
+    /// Registers what was done to answers, and what the gateway itself is doing.
     fn register_rest(&self, registry: &mut Registry) {
         registry.register(
             "shaped",
@@ -185,7 +210,7 @@ impl Metrics {
         );
     }
 
-    /// All of it, as text.
+    /// Returns all series as text, the body of `/metrics`; its content type is [`CONTENT_TYPE`].
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing into a String does not fail.
@@ -193,12 +218,13 @@ impl Metrics {
         text
     }
 
-    /// The configuration changed, and was taken or not.
+    /// Counts a change of the configuration file. `taken`: it took effect.
     pub(crate) fn reloaded(&self, taken: bool) {
         self.reloads.get_or_create(&ReloadLabels { taken }).inc();
     }
 
-    /// What one mount counts. Where no mount is meant, as for a stranger at the door, its name is empty.
+    /// Makes the meter of a mount. The empty name stands for requests that belong to no mount, such as those
+    /// with a foreign `Host`.
     pub(crate) fn meter(&self, mount: &str) -> Meter {
         Meter::new(self, mount)
     }

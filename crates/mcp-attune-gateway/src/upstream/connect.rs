@@ -1,4 +1,8 @@
 //! Connections to a server behind: TCP, and TLS where its URL says so.
+//!
+//! All of it, from the look-up of the name to the end of the handshake, has one time limit. No connection is
+//! opened that would take one of the file descriptors which are kept back for other things (see
+//! `descriptors`).
 
 use std::error::Error;
 use std::fmt;
@@ -23,20 +27,26 @@ use tower_service::Service;
 use super::{HttpUpstreamOptions, HttpVersion, UpstreamSetupError};
 use crate::{BoxError, descriptors};
 
+/// How long a connection is idle before the system probes whether the other end is still there.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// A connection.
+/// A connection as the connector opens it and hyper uses it, with the protocol that TLS negotiated.
 pub(super) type ConnectorIo = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// The same for who reads and writes without hyper: plain TCP goes without a layer.
+/// A connection that `Http1Connection` reads and writes without hyper. Plain TCP goes without a layer
+/// between.
 pub(super) enum UpstreamIo {
+    /// To an `http://` URL.
     Plain(TcpStream),
+    /// To an `https://` URL.
     Tls(Box<TokioIo<ConnectorIo>>),
 }
 
 impl UpstreamIo {
-    /// Whether nothing has come, asked of the system itself: what tokio knows is as old as its last look. Of TLS only tokio
-    /// knows.
+    /// Whether the server has sent nothing and has not closed the connection since it was last read.
+    ///
+    /// Asked of the system itself, because what tokio knows of the socket is as old as its last look. Of a
+    /// TLS connection this cannot be told so cheaply, and it counts as quiet; sending on it finds out.
     pub(super) fn is_quiet(&self) -> bool {
         let Self::Plain(tcp) = self else { return true };
         let mut byte = [MaybeUninit::uninit()];
@@ -86,16 +96,19 @@ impl AsyncWrite for UpstreamIo {
     }
 }
 
-/// Opens connections within a limit that holds for all of it: name look-up, TCP and TLS.
+/// Opens connections to one server, within one time limit for name look-up, TCP and TLS together.
 #[derive(Clone, Debug)]
 pub(super) struct UpstreamConnector {
     inner: HttpsConnector<HttpConnector>,
+    /// The time limit.
     limit: Duration,
-    /// Descriptors from this one on are kept for other things than servers behind.
+    /// The first file descriptor that is kept for other things than servers behind. `None` where the system
+    /// has no limit.
     reserved_from: Option<u64>,
 }
 
 impl UpstreamConnector {
+    /// Sets TCP and TLS up, and reads the roots to trust where the URL is `https://`.
     pub(super) fn new(options: &HttpUpstreamOptions) -> Result<Self, UpstreamSetupError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
@@ -111,7 +124,8 @@ impl UpstreamConnector {
     }
 }
 
-/// The system's roots and the operator's own. A plain URL needs none, and the system's are not even read.
+/// Returns a TLS configuration that trusts the roots of the system and those of the options, and shows no
+/// client certificate. For an `http://` URL no roots are read.
 fn client_tls_config(options: &HttpUpstreamOptions) -> Result<ClientConfig, UpstreamSetupError> {
     let mut roots = RootCertStore::empty();
     if options.url.scheme() == Some(&http::uri::Scheme::HTTPS) {
@@ -145,6 +159,9 @@ impl Service<Uri> for UpstreamConnector {
         self.inner.poll_ready(cx)
     }
 
+    /// Opens a connection. Fails with [`ConnectTimeoutError`], with [`NoDescriptorsError`] before or after
+    /// connecting, or with the connector's own error, in whose sources `UpstreamError::from_connect_error`
+    /// looks for the cause.
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connecting = timeout(self.limit, self.inner.call(uri));
         let reserved_from = self.reserved_from;
@@ -162,6 +179,7 @@ impl Service<Uri> for UpstreamConnector {
     }
 }
 
+/// Returns the socket below a connection.
 fn tcp(io: &ConnectorIo) -> &TcpStream {
     match io {
         MaybeHttpsStream::Http(tcp) => tcp.inner(),
@@ -169,7 +187,7 @@ fn tcp(io: &ConnectorIo) -> &TcpStream {
     }
 }
 
-/// The descriptors that are left are kept for other things.
+/// The file descriptors that are left are kept back for other things. It says nothing of the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoDescriptorsError;
 
@@ -181,7 +199,7 @@ impl fmt::Display for NoDescriptorsError {
 
 impl Error for NoDescriptorsError {}
 
-/// No connection within the limit.
+/// There was no connection within the time limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectTimeoutError;
 

@@ -1,4 +1,7 @@
 //! What an error of a connection says about the server behind it.
+//!
+//! Errors of hyper, rustls and the system are nested in each other. [`UpstreamError`] names the first known
+//! cause among them: it decides the status that a caller gets, and whether the server counts as down.
 
 use std::error::Error;
 use std::io;
@@ -10,18 +13,23 @@ use crate::message_sender::MessageSendError;
 use crate::upstream_error::UpstreamError;
 
 impl UpstreamError {
-    /// Why there is no connection.
+    /// Returns why there is no connection: [`Self::Connect`] where the cause is none of those that have a
+    /// name of their own.
     pub(super) fn from_connect_error(error: &(dyn Error + 'static)) -> Self {
         Self::find_cause(Some(error)).unwrap_or(Self::Connect)
     }
 
-    /// Why a connection gave no answer. The kinds of hyper's errors are private: what caused one tells.
+    /// Returns why an HTTP/2 connection gave no answer. The kinds of hyper's errors are private, so what
+    /// caused one tells; where that does not either, the caller's own body broke off ([`Self::Caller`]) or
+    /// the server did.
     pub(super) fn from_hyper_error(error: &hyper::Error) -> Self {
         let broken = || if error.is_user() { Self::Caller } else { Self::Broken };
         Self::find_cause(error.source()).unwrap_or_else(broken)
     }
 
-    /// Why a connection that a call drives gave no answer, or not all of it.
+    /// Returns why an HTTP/1.1 connection gave no answer, or not all of it. That the request could not be
+    /// written because its body failed, or had another length than stated, is the caller's doing
+    /// ([`Self::Caller`]).
     pub(super) fn from_connection_error(error: &ConnectionError) -> Self {
         match error {
             ConnectionError::Io(error) => Self::find_cause(Some(error)).unwrap_or(Self::Broken),
@@ -31,6 +39,8 @@ impl UpstreamError {
         }
     }
 
+    /// Looks for a known cause in an error and all that it wraps, from the outside in. Returns `None` where
+    /// there is none.
     fn find_cause(mut cause: Option<&(dyn Error + 'static)>) -> Option<Self> {
         while let Some(error) = cause {
             if error.is::<ConnectTimeoutError>() {

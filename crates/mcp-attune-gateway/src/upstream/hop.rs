@@ -1,12 +1,13 @@
 //! Headers that belong to one hop, and those that a hop adds.
 //!
-//! 1. `Connection` and every header that it names, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding`
-//!    and `Upgrade` end here, both ways (RFC 9110 §7.6.1).
+//! 1. `Connection` and every header that it names, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`,
+//!    `Transfer-Encoding` and `Upgrade` end here, both ways (RFC 9110 §7.6.1).
 //! 2. A caller that takes trailers is still known to: `TE: trailers` is said anew, for this hop.
 //! 3. `Host` is the upstream's. `Expect` is answered by the hop that it came in on.
 //! 4. `X-Forwarded-For` gets the peer's address at its end; `X-Forwarded-Proto` and `X-Forwarded-Host` are
-//!    added where a proxy further out did not. What came in is passed on as text, and nothing here believes it.
-//! 5. `Forwarded` and `Via` are left alone. Everything else stays, in its order.
+//!    added where a proxy further out did not. What came in is passed on as text, and nothing here believes
+//!    it.
+//! 5. `Forwarded` and `Via` are left alone. Everything else stays, and values of one name keep their order.
 //!
 //! Rules: G1.
 
@@ -23,7 +24,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// Takes off what belongs to the hop that the headers came in on.
+/// Removes the headers of the hop that they came in on (rule 1). Used for answers.
 pub(super) fn strip(headers: &mut HeaderMap) {
     // Most have nothing of that kind, and one look at the names is cheaper than looking for each.
     if headers.keys().any(is_hop_by_hop) {
@@ -31,6 +32,7 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     }
 }
 
+/// Removes the headers of one hop, and those that `Connection` names.
 #[cold]
 fn remove_hop_headers(headers: &mut HeaderMap) {
     let mut found: Vec<HeaderName> = headers.keys().filter(|name| is_hop_by_hop(name)).cloned().collect();
@@ -40,6 +42,7 @@ fn remove_hop_headers(headers: &mut HeaderMap) {
     }
 }
 
+/// Whether a header belongs to one hop by its name alone.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     let name = name.as_str();
     // Most names are told apart by how they begin.
@@ -48,7 +51,12 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
             || name.starts_with("proxy-"))
 }
 
-/// Makes the head of a caller's request one for the server behind, which is called `behind`, but for its target.
+/// Makes the headers of a caller's request those of a request to the server (rules 1 to 5). `behind` is the
+/// server's `Host`, `peer` where the request came from; without it nothing is said of that. The target is not
+/// touched.
+///
+/// Headers of one hop are removed first, so a caller that names `X-Forwarded-For` in `Connection` loses what
+/// it sent there and cannot hide its own address.
 pub(super) fn rewrite_request_head(head: &mut request::Parts, behind: &HeaderValue, peer: Option<Peer>) {
     let headers = &mut head.headers;
     let came = HopHeaderPresence::in_names(headers);
@@ -81,9 +89,11 @@ pub(super) fn rewrite_request_head(head: &mut request::Parts, behind: &HeaderVal
     }
 }
 
-/// What there is of interest, in one look at the names: to look for each costs more.
+/// Which headers of interest a request has, found in one pass over the names: to look each of them up costs
+/// more.
 #[derive(Default)]
 struct HopHeaderPresence {
+    /// Whether there is any header of one hop, `te` included.
     of_one_hop: bool,
     te: bool,
     expect: bool,
@@ -93,6 +103,7 @@ struct HopHeaderPresence {
 }
 
 impl HopHeaderPresence {
+    /// Looks through the names of the headers.
     fn in_names(headers: &HeaderMap) -> Self {
         let mut came = Self::default();
         for name in headers.keys() {
@@ -115,7 +126,8 @@ impl HopHeaderPresence {
     }
 }
 
-/// `Host`, without a port that goes without saying.
+/// Returns the value of `Host` for a URL: host and port, without the port where it is the scheme's own (80,
+/// or 443 for `https`). `None` where the URL has no host.
 pub(super) fn host_header(url: &Uri) -> Option<HeaderValue> {
     let authority = url.authority()?;
     let common = match url.scheme_str() {
@@ -129,7 +141,8 @@ pub(super) fn host_header(url: &Uri) -> Option<HeaderValue> {
     HeaderValue::from_str(text).ok()
 }
 
-/// All that came, in one line, and the peer.
+/// Returns the value of `X-Forwarded-For`: all that came, joined to one line, and at its end the address of
+/// the peer. `came`: there is something to join. An IPv4 address that is mapped into IPv6 is written as IPv4.
 fn forwarded_for(headers: &HeaderMap, came: bool, peer: Peer) -> Option<HeaderValue> {
     let mut line = BytesMut::with_capacity(16);
     if came {
@@ -142,7 +155,8 @@ fn forwarded_for(headers: &HeaderMap, came: bool, peer: Peer) -> Option<HeaderVa
     HeaderValue::from_maybe_shared(line.freeze()).ok()
 }
 
-/// Every call writes its caller's address, so the common kind goes without the machinery for all others.
+/// Writes an address. Every call writes its caller's, so IPv4, the common kind, goes without the machinery
+/// for formatting.
 fn put_address(line: &mut BytesMut, address: IpAddr) {
     let IpAddr::V4(address) = address else {
         line.put_slice(address.to_string().as_bytes());
@@ -162,7 +176,8 @@ fn put_address(line: &mut BytesMut, address: IpAddr) {
     }
 }
 
-/// A length that is known corrects one that was written down: two lengths are two readings of one message.
+/// Corrects a `Content-Length` that differs from the length of the body, where that is known: two lengths are
+/// two readings of one message. Adds none where there is none.
 pub(super) fn correct_length(headers: &mut HeaderMap, exact: Option<u64>) {
     let Some(exact) = exact else { return };
     let Some(written) = headers.get(CONTENT_LENGTH) else { return };
@@ -171,7 +186,8 @@ pub(super) fn correct_length(headers: &mut HeaderMap, exact: Option<u64>) {
     }
 }
 
-/// Whether a length is written in digits as it should be; most are, and need no writing.
+/// Whether a length is written as it should be, in decimal digits without leading zeros. Most are, and need
+/// no writing.
 fn states_length(written: &[u8], length: u64) -> bool {
     let mut left = length;
     for (place, digit) in written.iter().rev().enumerate() {

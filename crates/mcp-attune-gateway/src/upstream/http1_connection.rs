@@ -1,8 +1,14 @@
 //! One HTTP/1.1 connection, driven by the call that uses it.
 //!
-//! Whoever waits for the answer writes the request and reads what comes, so that all of a call happens in one task. A
-//! connection that nobody uses is looked at by nobody until it is taken: one that its server closed meanwhile is found
-//! out then, before a byte is written, and the request comes back.
+//! Whoever waits for the answer writes the request and reads what comes, so that all of a call happens in one
+//! task. A connection that nobody uses is looked at by nobody until it is taken: one that its server closed
+//! meanwhile is found out then, before a byte is written, and the request comes back.
+//!
+//! A connection goes from hand to hand: the pool gives it to a call ([`Http1Connection::send`]), the call to
+//! the body of its answer ([`Http1Body`]), and the body gives it back to the pool ([`IdlePool::put`]) when
+//! the answer was taken and the request sent, both to their ends, and the server keeps the connection open.
+//! In all other cases it is dropped, which closes it. What is read and written is parsed and encoded by
+//! `mcp_attune_http1`.
 //!
 //! Rules: G2, G5.
 
@@ -35,60 +41,70 @@ use crate::body::IdleTimeout;
 use crate::message_sender::{MessageSendError, MessageSender};
 use crate::{Body, BoxError};
 
-/// How much is read at once as long as less comes.
+/// How many bytes are read at once at first, and again after a read that came with less than there was room
+/// for.
 const READ_MIN: usize = 8 * 1024;
-/// How much is read at once at most. It is also what is read ahead of a slow caller.
+/// How many bytes are read at once at most; reads that fill their room double it up to this. It is also what
+/// is read ahead of a slow caller.
 const READ_MAX: usize = 64 * 1024;
 
-/// How much may come until the head of an answer is complete, interim answers included.
+/// How many bytes may come until the head of an answer is complete, interim answers (1xx) included. Beyond
+/// that the answer is taken for one without end.
 const MAX_READ_FOR_HEAD: usize = 4 * READ_MAX;
 
-/// A call that waits for the head of its answer.
+/// The state of a call that waits for the head of its answer.
 struct HeadWait {
+    /// Whether the request is a HEAD, whose answer has no body whatever its headers say.
     is_to_head: bool,
-    /// How much was read.
+    /// How many bytes were read so far.
     bytes: usize,
-    /// Why not all of the request could be written.
+    /// Why not all of the request could be written. The answer is still waited for, because a server that
+    /// refuses a request early may say why before it closes.
     write_error: Option<io::Error>,
 }
 
-/// Where idle connections wait for the next call.
+/// Where idle connections wait for the next call. A trait, so that this module does not depend on the pool.
 pub(super) trait IdlePool: Send + Sync {
-    /// Keeps a connection for the next call.
+    /// Keeps a connection for the next call. Nothing of an earlier call may be left on it.
     fn put(&self, connection: Box<Http1Connection>);
 }
 
-/// A connection that is open, as far as anybody looked.
+/// An open connection, as far as anybody looked. It carries one call at a time.
 pub(super) struct Http1Connection {
+    /// The socket, with TLS where the URL asks for it.
     io: UpstreamIo,
-    /// What was read and not taken yet.
+    /// Bytes that were read and not parsed yet. Between two calls there are none.
     read: BytesMut,
-    /// How much is read at once.
+    /// How many bytes the next read asks for, between [`READ_MIN`] and [`READ_MAX`].
     read_size: usize,
+    /// The request on its way out. It may still be sent while the answer comes in already.
     sender: MessageSender<Body>,
-    /// How long the head of an answer may take. One timer serves all the calls.
+    /// Limits how long the head of an answer may take. One timer serves all the calls of the connection.
     first_byte: IdleTimeout,
-    /// When it was last used.
+    /// When it was put back into the pool; at first, when it was opened.
     pub(super) used: Instant,
 }
 
-/// What became of a request.
+/// What became of a request that was given to a connection.
 pub(super) enum SendOutcome {
+    /// The head of the answer has come.
     Answered(Response<AnswerBody<StreamingBody>>),
-    /// No byte of it was written, and it can be sent elsewhere.
+    /// The connection was closed or out of step before the first byte was written. The server has seen
+    /// nothing of the request, so that it can be sent over another connection.
     Unsent(Box<Request<Body>>),
 }
 
-/// Why there is no answer, or not all of it.
+/// Why there is no answer, or not all of it. The request must not be sent again, because the server may have
+/// begun it.
 #[derive(Debug)]
 pub(super) enum ConnectionError {
-    /// The connection broke.
+    /// The connection broke, or ended before the answer did.
     Io(io::Error),
-    /// The answer cannot be read.
+    /// The answer is no HTTP, could be read in two ways, or its head is too long.
     Answer(AnswerError),
-    /// Not all of the request was sent.
+    /// Not all of the request was sent, because of its own body.
     Send(MessageSendError),
-    /// The head of the answer did not come in time.
+    /// The head of the answer did not come within `first_byte`.
     Timeout,
 }
 
@@ -118,6 +134,8 @@ impl From<AnswerError> for ConnectionError {
 }
 
 impl Http1Connection {
+    /// Wraps a new connection. `first_byte` is how long the head of each answer may take. Boxed, because it
+    /// goes from hand to hand.
     pub(super) fn open(io: UpstreamIo, first_byte: Duration) -> Box<Self> {
         Box::new(Self {
             io,
@@ -130,6 +148,12 @@ impl Http1Connection {
     }
 
     /// Sends a request and waits for the head of its answer.
+    ///
+    /// Before anything is written, the connection is read once without waiting. If there is anything, an end
+    /// included, the request comes back as [`SendOutcome::Unsent`]: bytes that nobody asked for would be
+    /// taken for the answer. The body of the request is framed by its length, where that is known or stated,
+    /// else in chunks. `pool` is where the connection goes when the call is over. Dropping the future closes
+    /// the connection.
     pub(super) async fn send(
         mut self: Box<Self>,
         mut request: Box<Request<Body>>,
@@ -151,7 +175,8 @@ impl Http1Connection {
         Ok(SendOutcome::Answered(with_body(answer, self, pool)))
     }
 
-    /// Writes what is left of the request, and reads the head of the answer, which may come before that.
+    /// Writes what is left of the request, and reads until the head of the answer is there, which may come
+    /// before all of the request was written.
     fn poll_answer(
         &mut self,
         wait: &mut HeadWait,
@@ -188,19 +213,22 @@ impl Http1Connection {
         }
     }
 
-    /// Whether nothing has come since the last answer. What has is no answer to the next request.
+    /// Whether nothing has come since the last answer, an end of the connection included. Whatever has is no
+    /// answer to the next request.
     pub(super) fn is_quiet(&self) -> bool {
         self.io.is_quiet()
     }
 
-    /// Goes back to the pool, where nothing is left of this call.
+    /// Puts the connection into the pool, unless something of this call is left: bytes after the answer, or a
+    /// request that is not written to its end. Then it is closed.
     fn give_back(self: Box<Self>, pool: &dyn IdlePool) {
         if self.read.is_empty() && self.sender.is_over() {
             pool.put(self);
         }
     }
 
-    /// Reads what there is; 0 at the end.
+    /// Reads what there is into `read`. Returns how many bytes came; 0 where the server has closed the
+    /// connection.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let room = |read: &BytesMut| read.capacity() - read.len();
         if room(&self.read) < self.read_size / 2 {
@@ -213,34 +241,39 @@ impl Http1Connection {
     }
 }
 
-/// The body of an answer whose head has come.
+/// The body of an answer whose head has come. Most answers are small and come in one read, and need neither a
+/// box nor a time-out.
 pub(crate) enum AnswerBody<S> {
-    /// All of it came with the head, as with most answers.
+    /// All of the body came with the head. The connection is in the pool already, or closed.
     Complete(Bytes),
     /// More of it is yet to come.
     Streaming(S),
 }
 
-/// A body of which more is yet to come.
+/// A body of which more is yet to come, by the kind of its connection.
 pub(crate) enum StreamingBody {
-    /// Polling it reads from the connection that it comes from.
+    /// Over HTTP/1.1: polling it reads from the connection.
     Http1(Http1Body),
-    /// The connection has a task of its own.
+    /// Over HTTP/2: a task of the connection's own reads for all its streams.
     Hyper(Incoming),
 }
 
-/// A body that reads from its connection.
+/// A body over HTTP/1.1, which owns its connection until it is over. It also writes what is left of the
+/// request.
 pub(crate) struct Http1Body {
-    /// The connection, and the pool that it goes back to when the answer is over.
+    /// The connection, and the pool that it goes back to. `None` once the body is over.
     connection: Option<(Box<Http1Connection>, Arc<dyn IdlePool>)>,
+    /// Finds the end of the body, and the data in its chunks.
     reader: BodyReader,
-    /// Whether the connection can be used again.
+    /// Whether the connection can be used again after this answer.
     keeps_alive: bool,
-    /// What broke it, until that was returned.
+    /// What broke the body, from when it was found until the next poll returns it.
     broken: Option<ConnectionError>,
 }
 
-/// An answer with its body, which is complete where all of it has come.
+/// Makes the response of a head that has come. Where the body has a known length and has come whole too, it
+/// is [`AnswerBody::Complete`] and the connection is let go of at once; otherwise the body takes the
+/// connection with it.
 fn with_body(
     answer: AnswerHead,
     mut connection: Box<Http1Connection>,
@@ -265,7 +298,8 @@ fn with_body(
 }
 
 impl Http1Body {
-    /// Gives the connection back, where all of the answer was taken and all of the request was sent.
+    /// Lets go of the connection where all of the body was taken: into the pool where it can be used again,
+    /// else it is closed.
     fn give_back(&mut self) {
         if !self.reader.is_over() {
             return;
@@ -277,6 +311,9 @@ impl Http1Body {
         }
     }
 
+    /// Polls for the next piece of the body: from what was read already, else from the connection. An end of
+    /// the connection is an error unless that is how this body ends. The buffer is let go of while nothing
+    /// comes, because a stream may be silent for long.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<BodyPiece, ConnectionError>> {
         loop {
             let Some((connection, _)) = &mut self.connection else { return Poll::Ready(Ok(BodyPiece::End)) };

@@ -1,16 +1,16 @@
-//! A server behind, over HTTP.
+//! A server behind the gateway, over HTTP.
 //!
 //! 1. The mount's path is the server's endpoint; paths beside it go to the same place on the server.
 //! 2. Headers of one hop end here, both ways; what tells of the caller is added (see [`HttpUpstream`]).
 //! 3. Everything else goes on as it came: method, query, headers, body, status, trailers aside.
 //! 4. Streams stay streams: nothing is held back, and a caller that goes away closes the call behind.
 //! 5. Waiting ends: for a connection, for the first byte of the answer, between two pieces of it.
-//! 6. Nothing is sent twice that the server may have begun. The one thing that is: a request that was given to a
-//!    pooled connection which turned out to be closed before a byte of the request was written.
+//! 6. Nothing is sent twice that the server may have begun. The one thing that is: a request that was given
+//!    to a pooled connection which turned out to be closed before a byte of the request was written.
 //!
-//! Caveat: a server that closes a pooled connection in the very moment in which a request is written to it may
-//! or may not have read it, so the caller gets 502. Connections are pooled for less time than servers commonly
-//! keep them (5 s), which makes that rare.
+//! Caveat: a server that closes a pooled connection in the very moment in which a request is written to it
+//! may or may not have read it, so the caller gets 502. Connections are pooled for less time than servers
+//! commonly keep them (5 s), which makes that rare.
 //!
 //! ```
 //! use mcp_attune_gateway::upstream::{HttpUpstream, HttpUpstreamOptions};
@@ -59,30 +59,37 @@ use connect::UpstreamConnector;
 use http1_connection::{AnswerBody, StreamingBody};
 use pool::ConnectionPool;
 
-/// How to reach one server.
+/// How to reach one server over HTTP: where it is, how it is spoken to, and how long it may take.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpUpstreamOptions {
-    /// The server's endpoint.
+    /// The server's endpoint, such as `https://mcp.example.com/mcp`. Its query, if it has one, is sent with
+    /// every request for the endpoint, before the caller's own.
     pub url: Uri,
-    /// The public path that stands for it.
+    /// The public path that stands for the endpoint, such as `/weather`. It begins with `/`.
     pub mount: String,
-    /// Which version of HTTP is spoken.
+    /// Which version of HTTP is spoken to the server.
     pub http: HttpVersion,
-    /// Certificates to trust besides the system's, for servers with one of their own making.
+    /// Certificates to trust as roots besides the system's, for servers with one of their own making. Only
+    /// read where the URL is `https://`.
     pub trust: Vec<CertificateDer<'static>>,
-    /// How long a connection may take: name, TCP and TLS together.
+    /// How long opening a connection may take: name look-up, TCP and TLS together. 10 s by default; after
+    /// that the caller gets [`UpstreamError::ConnectTimeout`].
     pub connect: Duration,
-    /// How long the head of an answer may take, a new connection included.
+    /// How long the head of an answer may take, a new connection and the sending of the request included; 60
+    /// s by default. After that the caller gets [`UpstreamError::FirstByteTimeout`].
     pub first_byte: Duration,
-    /// How long a stream may be silent.
+    /// The longest pause between two pieces of an answer's body. 5 minutes by default; after that the body
+    /// fails with [`UpstreamError::Stalled`]. Time in which the caller does not read does not count.
     pub stream_idle: Duration,
-    /// How long an unused connection is kept.
+    /// How long an unused HTTP/1.1 connection is kept for the next request. 4 s by default, less than the 5 s
+    /// after which servers commonly close one.
     pub pool_idle: Duration,
 }
 
 impl HttpUpstreamOptions {
-    /// The endpoint and the public path that stands for it; all else by default.
+    /// Returns the options for an endpoint and the public path that stands for it, with everything else as it
+    /// is by default.
     #[must_use]
     pub fn new(url: Uri, mount: impl Into<String>) -> Self {
         Self {
@@ -98,17 +105,20 @@ impl HttpUpstreamOptions {
     }
 }
 
-/// Which version of HTTP is spoken to a server behind.
+/// Which version of HTTP is spoken to a server behind the gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum HttpVersion {
-    /// HTTP/1.1, and over TLS whichever of it and HTTP/2 the server prefers.
+    /// HTTP/1.1 to an `http://` URL; to `https://` whichever of HTTP/1.1 and HTTP/2 the server chooses
+    /// (ALPN).
     #[default]
     Negotiated,
-    /// HTTP/2 without asking, also without TLS ("prior knowledge").
+    /// HTTP/2 always, also without TLS ("prior knowledge"). A server that does not speak it cannot be
+    /// reached.
     Http2,
 }
 
-/// What is wrong with [`HttpUpstreamOptions`].
+/// Why an [`HttpUpstream`] cannot be made of its [`HttpUpstreamOptions`]. Nothing was sent to the server for
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum UpstreamSetupError {
@@ -118,11 +128,11 @@ pub enum UpstreamSetupError {
     Credentials,
     /// The mount is no path: `mcp`.
     Mount,
-    /// One of the certificates to trust cannot be read.
+    /// One of the certificates to trust is no certificate that can be read.
     Trust,
-    /// No certificate to trust was found, neither the system's nor another.
+    /// The URL is `https://`, and there is no certificate to trust, neither of the system nor in `trust`.
     NoRoots,
-    /// TLS itself cannot be set up.
+    /// TLS itself cannot be set up: the cryptography of this build supports none of the versions.
     Tls,
 }
 
@@ -143,17 +153,26 @@ impl fmt::Display for UpstreamSetupError {
 
 impl Error for UpstreamSetupError {}
 
-/// A server behind over HTTP. A clone is the same server with the same connections.
+/// A server behind the gateway that is reached over HTTP/1.1 or HTTP/2. Clones share the server's
+/// connections.
+///
+/// What it changes in a request: the target becomes the path on the server; `Host` becomes the server's;
+/// headers of one hop are removed; `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Forwarded-Host` tell of the
+/// caller. In an answer it removes the headers of one hop. Bodies pass in both directions as they come.
+///
+/// Connections belong to the thread that opened them: each worker thread has a pool of its own.
 #[derive(Clone, Debug)]
 pub struct HttpUpstream {
     shared: Arc<HttpUpstreamState>,
 }
 
-/// The body of an answer. It fails with an [`UpstreamError`].
+/// The body of an answer of the server. Where it fails, the error is an [`UpstreamError`]: `Stalled` after a
+/// pause of more than `stream_idle`, else `Broken`. Dropping it before its end closes the connection, or over
+/// HTTP/2 the stream.
 pub struct UpstreamBody(AnswerBody<IdleTimeoutBody<StreamingBody, UpstreamError>>);
 
 impl UpstreamBody {
-    /// The body as one of the gateway's.
+    /// Returns it as a body of the gateway.
     #[must_use]
     pub fn into_body(self) -> Body {
         match self.0 {
@@ -162,7 +181,8 @@ impl UpstreamBody {
         }
     }
 
-    /// The same, and what fails in it is counted. A body that has come cannot fail any more.
+    /// Does what [`into_body`](Self::into_body) does, and has a failure in the middle of the body counted. A
+    /// body that came whole cannot fail any more.
     fn metered(self, meter: &Meter) -> Body {
         match self.0 {
             AnswerBody::Complete(bytes) => full(bytes),
@@ -177,17 +197,20 @@ impl fmt::Debug for UpstreamBody {
     }
 }
 
+/// What all clones of an [`HttpUpstream`] share.
 #[derive(Debug)]
 struct HttpUpstreamState {
-    /// One for each thread that connections live on, so that an answer comes in on the thread that waits for it.
+    /// A pool for each worker thread, by its number, so that an answer comes in on the thread that waits for
+    /// it.
     pools: Vec<Arc<ConnectionPool>>,
-    /// What the server is called.
+    /// The value of `Host` in requests to the server.
     host: HeaderValue,
     options: HttpUpstreamOptions,
 }
 
 impl HttpUpstream {
-    /// Connects to nothing yet.
+    /// Makes an upstream. It connects to nothing yet: whether the server can be reached shows with the first
+    /// request.
     ///
     /// # Errors
     ///
@@ -213,8 +236,14 @@ impl HttpUpstream {
 }
 
 impl HttpUpstream {
-    /// Calls the server, without boxing what waits for its answer. `Host` is set for it; `peer`, where there is one, goes into
-    /// `X-Forwarded-For` and `X-Forwarded-Proto`.
+    /// Sends a request to the server and waits for the head of its answer. The future is not boxed.
+    ///
+    /// The target of the request is a public path. One that is no path is [`UpstreamError::NotServed`]; which
+    /// paths are let through is decided before. `peer` is where the request came from, for `X-Forwarded-For`
+    /// and `X-Forwarded-Proto`; without it the two are left as they came.
+    ///
+    /// Dropping the future closes the connection that the request was given to, or its stream over HTTP/2.
+    /// The status that each error stands for is [`UpstreamError::status`].
     pub fn answer<B>(
         &self,
         request: Request<B>,
@@ -245,7 +274,8 @@ impl Upstream for HttpUpstream {
         Box::pin(async move { Ok(answer.await?.map(UpstreamBody::into_body)) })
     }
 
-    /// Whether a connection to the server can be had. It is closed at once.
+    /// Opens a connection to the server, with TLS where the URL asks for it, and closes it at once. No
+    /// request is sent.
     fn reach(&self) -> UpstreamResult<'_, ()> {
         Box::pin(async {
             let pool = self.shared.pools.get(workers::worker_number()).ok_or(UpstreamError::Broken)?;
@@ -253,17 +283,20 @@ impl Upstream for HttpUpstream {
         })
     }
 
+    /// Returns the path of the server's URL.
     fn endpoint(&self) -> Option<&str> {
         Some(self.shared.options.url.path())
     }
 
+    /// Returns the URL, which has no credentials in it: [`HttpUpstream::new`] refuses them.
     fn name(&self) -> String {
         self.shared.options.url.to_string()
     }
 }
 
 impl HttpUpstreamState {
-    /// The request as the server behind gets it.
+    /// Makes a caller's request one for the server: target, `Host`, headers of this hop, and a
+    /// `Content-Length` that is right. Fails with [`UpstreamError::NotServed`] where the target is no path.
     fn forwarded_request<B>(
         &self,
         request: Request<B>,
@@ -284,7 +317,9 @@ impl HttpUpstreamState {
         Ok(Request::from_parts(head, boxed(body)))
     }
 
-    /// The answer as the caller gets it.
+    /// Makes the server's answer one for the caller: headers of one hop are removed, and a body that is not
+    /// there yet gets its time-out. A 101 is [`UpstreamError::Broken`]: nobody asked for another protocol,
+    /// because `Upgrade` is not passed on.
     fn returned_answer(
         &self,
         answer: Response<AnswerBody<StreamingBody>>,
@@ -311,6 +346,7 @@ impl HttpUpstreamState {
         Ok(Response::from_parts(head, UpstreamBody(body)))
     }
 
+    /// Sends a request that is ready, over the pool of the thread that this runs on.
     async fn send(&self, request: Box<Request<Body>>) -> Result<Response<UpstreamBody>, UpstreamError> {
         // There is one for every number.
         let Some(pool) = self.pools.get(workers::worker_number()) else { return Err(UpstreamError::Broken) };

@@ -2,13 +2,17 @@
 //!
 //! 1. The mount's own path is the endpoint.
 //! 2. What lies below the mount lies below the endpoint.
-//! 3. A well-known address made for the mount (RFC 8414, RFC 9728: `/.well-known/NAME/…mount`) is the one made
-//!    for the endpoint.
+//! 3. A well-known address made for the mount (RFC 8414, RFC 9728: `/.well-known/NAME/…mount`) is the one
+//!    made for the endpoint.
 //! 4. Any other path is the same path on the server's origin.
 //!
-//! 2 to 4 are beside the endpoint; whether they are passed on is decided before (`route`). A target that is no path
-//! (`*`, or the authority of a CONNECT) is never passed on. The query is kept; one in the endpoint's own URL
-//! comes before it.
+//! 2 to 4 are beside the endpoint; whether they are passed on is decided before (`route`). A target that is
+//! no path (`*`, or the authority of a CONNECT) is never passed on. The query is kept; one in the endpoint's
+//! own URL comes before it.
+//!
+//! With the mount `/weather` and the endpoint `/mcp`, `/weather/messages` is `/mcp/messages`, and
+//! `/.well-known/oauth-protected-resource/weather` is `/.well-known/oauth-protected-resource/mcp`. Below a
+//! mount at `/` everything is as in 4.
 //!
 //! Rules: G1.
 
@@ -19,7 +23,9 @@ use http::uri::PathAndQuery;
 
 const WELL_KNOWN: &str = "/.well-known/";
 
-/// The path on the server behind, or `None` where there is none.
+/// Returns the path on the server behind for a public path, or `None` where that does not begin with `/`.
+/// `mount` is the public path of the endpoint, `endpoint` its path on the server. The router uses it too, to
+/// judge a path by what the server would see.
 pub(crate) fn upstream_path<'a>(path: &'a str, mount: &str, endpoint: &'a str) -> Option<Cow<'a, str>> {
     if path == mount {
         return Some(Cow::Borrowed(endpoint));
@@ -40,12 +46,13 @@ pub(crate) fn upstream_path<'a>(path: &'a str, mount: &str, endpoint: &'a str) -
     Some(Cow::Borrowed(path))
 }
 
-/// `/.well-known/NAME`, and no more.
+/// Whether a path is `/.well-known/NAME`, and no more.
 fn is_well_known(path: &str) -> bool {
     path.strip_prefix(WELL_KNOWN).is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }
 
-/// The whole target: the path with the endpoint's own query, where it has one, and the caller's.
+/// Returns the whole target of a request to the server: the path, and the query. Only for the endpoint itself
+/// is the query of its own URL added. `None` where the public target is no path.
 pub(super) fn upstream_target(public: &Uri, mount: &str, endpoint: &Uri) -> Option<PathAndQuery> {
     if public.path() == mount && public.query().is_none() {
         return Some(endpoint.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")));

@@ -2,7 +2,11 @@
 //!
 //! 1. A connection serves one call at a time, or, over HTTP/2, all of them.
 //! 2. The one that was used last is used next. What was not used for `pool_idle` is closed.
-//! 3. Which version is spoken is settled by the first connection: over TLS the server chooses.
+//! 3. Which version is spoken is settled by the first connection: over TLS the server chooses. Once it was
+//!    HTTP/2, the pool goes on with that.
+//!
+//! There is no limit on connections here: each call and stream of the gateway has a permit, and uses one
+//! connection at a time.
 //!
 //! Rules: G5.
 
@@ -30,37 +34,45 @@ use super::{HttpUpstreamOptions, HttpVersion};
 use crate::Body;
 use crate::body::ErrorChain;
 
-/// What is read ahead of a slow caller on one HTTP/2 stream.
+/// How many bytes are read ahead of a slow caller on one HTTP/2 stream.
 const STREAM_WINDOW: u32 = 256 * 1024;
-/// As large as the protocol allows: were it smaller, slow callers could use it up between them and stop every
-/// other call that shares their connection.
+/// How many bytes are read ahead on all streams of an HTTP/2 connection. As large as the protocol allows:
+/// were it smaller, slow callers could use it up between them and stop every other call that shares their
+/// connection.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// How often a silent HTTP/2 connection is asked whether it lives, and how long it may take to say so.
+/// How often the server at the other end of an HTTP/2 connection is pinged, idle connections included.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
+/// How long the server may take to answer a ping. After that the connection is closed, and its calls fail.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The connections of one thread to one server.
+/// The connections of one worker thread to one server.
 pub(super) struct ConnectionPool {
-    /// Itself, for the task that closes what was not used for long.
+    /// A reference to itself, for the task that closes idle connections.
     this: Weak<Self>,
     connector: UpstreamConnector,
+    /// The server's endpoint, of which connections need the scheme, host and port.
     url: Uri,
+    /// How long an unused HTTP/1.1 connection is kept.
     idle: Duration,
+    /// How long the head of an answer may take.
     first_byte: Duration,
+    /// The HTTP/1.1 connections that no call uses.
     idle_connections: Mutex<IdleConnections>,
-    /// Whether the server speaks HTTP/2.
+    /// Whether HTTP/2 is spoken: configured so, or chosen by the server before.
     two: AtomicBool,
-    /// The connection that all calls share then. Held while one is opened, so that one is.
+    /// The HTTP/2 connection that all calls share. Locked while one is opened, so that the others wait for it
+    /// and do not open their own.
     shared: tokio::sync::Mutex<Option<http2::SendRequest<Body>>>,
 }
 
+/// The connections that wait for a call.
 #[derive(Default)]
 struct IdleConnections {
     /// The one that was used last is at the end. Boxed, because they come and go with every call.
     #[expect(clippy::vec_box)]
     free: Vec<Box<Http1Connection>>,
-    /// Whether somebody closes them in time.
+    /// Whether the task runs that closes those which were not used for long.
     watched: bool,
 }
 
@@ -71,7 +83,7 @@ impl fmt::Debug for ConnectionPool {
 }
 
 impl ConnectionPool {
-    /// Connects to nothing yet.
+    /// Makes a pool without connections.
     pub(super) fn new(connector: UpstreamConnector, options: &HttpUpstreamOptions) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
@@ -86,6 +98,10 @@ impl ConnectionPool {
     }
 
     /// Sends a request whose target is a path, and waits for the head of its answer.
+    ///
+    /// Idle connections are tried first, one after the other, for as long as they turn out to be closed
+    /// before anything was written. Then a new one is opened, or the shared HTTP/2 connection used. From the
+    /// first byte on nothing is tried again.
     pub(super) async fn send(
         self: &Arc<Self>,
         mut request: Box<Request<Body>>,
@@ -103,7 +119,7 @@ impl ConnectionPool {
         sent.unwrap_or(Err(UpstreamError::FirstByteTimeout))
     }
 
-    /// Sends a request where no connection is free.
+    /// Sends a request where no idle connection could take it: over a new one, or over HTTP/2.
     async fn send_on_new_connection(
         self: &Arc<Self>,
         request: Box<Request<Body>>,
@@ -130,6 +146,11 @@ impl ConnectionPool {
         self.send_shared(*request).await
     }
 
+    /// Sends a request over the shared HTTP/2 connection, and opens that where there is none or it was
+    /// closed.
+    ///
+    /// A request that hyper gives back unsent, because the connection was closing, is sent over another one.
+    /// A connection that was opened for this request gets no second try.
     async fn send_shared(
         &self,
         mut request: Request<Body>,
@@ -159,12 +180,13 @@ impl ConnectionPool {
         }
     }
 
-    /// The request, where no byte of it was written.
+    /// Returns the request where no byte of it was written, else the error.
     fn unsent_request(&self, mut error: TrySendError<Request<Body>>) -> Result<Request<Body>, UpstreamError> {
         error.take_message().ok_or_else(|| self.hyper_failed(error.error()))
     }
 
-    /// A connection that nobody uses.
+    /// Takes the connection that was used last. Those on the way that are too old, or that the server has
+    /// closed or written to, are closed. `None` where there is none left.
     fn take_idle(&self) -> Option<Box<Http1Connection>> {
         loop {
             let connection = self.idle_connections().free.pop()?;
@@ -174,11 +196,13 @@ impl ConnectionPool {
         }
     }
 
-    /// Whether a connection can be had.
+    /// Opens a connection and closes it, to find out whether the server can be reached.
     pub(super) async fn reach(&self) -> Result<(), UpstreamError> {
         self.connect().await.map(drop)
     }
 
+    /// Opens a connection, within the limit of the connector. The caller learns the kind of a failure, the
+    /// log (at debug level) all of its causes.
     async fn connect(&self) -> Result<ConnectorIo, UpstreamError> {
         let mut connector = self.connector.clone();
         connector.call(self.url.clone()).await.map_err(|error| {
@@ -188,6 +212,7 @@ impl ConnectionPool {
         })
     }
 
+    /// Begins HTTP/2 on a connection, with a task that drives it until it is closed.
     async fn open_shared(&self, io: ConnectorIo) -> Result<http2::SendRequest<Body>, UpstreamError> {
         let opened = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -226,6 +251,8 @@ impl ConnectionPool {
 }
 
 impl IdlePool for ConnectionPool {
+    /// Keeps a connection, and starts the task that closes idle ones where it does not run. Outside of a
+    /// runtime, where no task can be started, the connection is closed instead.
     fn put(&self, mut connection: Box<Http1Connection>) {
         connection.used = Instant::now();
         let mut idle = self.idle_connections();
@@ -238,7 +265,8 @@ impl IdlePool for ConnectionPool {
     }
 }
 
-/// Closes what was not used for long, until there is nothing left.
+/// Closes connections that were not used for `idle`, and ends when none is left. It holds the pool until
+/// then.
 async fn close_idle_connections(pool: Arc<ConnectionPool>) {
     let mut next = Instant::now() + pool.idle;
     loop {

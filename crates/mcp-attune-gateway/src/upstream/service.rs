@@ -1,8 +1,9 @@
 //! A server behind, whatever its kind: how the rules ask it, and what is counted of that.
 //!
 //! 1. Each kind of server implements [`Upstream`]: `HttpUpstream` here, and programs in `child`.
-//! 2. [`UpstreamService`] is a server on behalf of one caller, as the layer and the gateway's own questions call it. How long each
-//!    answer takes, and what fails, is counted, before the answer and in the middle of it.
+//! 2. [`UpstreamService`] is a server on behalf of one caller, as the layer and the gateway's own questions
+//!    call it. How long each answer takes, and what fails, is counted, before the answer and in the middle of
+//!    it.
 //!
 //! Rules: G5, G12.
 
@@ -25,79 +26,88 @@ use crate::metrics::Meter;
 use crate::upstream_error::UpstreamError;
 use crate::{Body, BoxError};
 
-/// An answer that is to come, as the layer takes it.
+/// The answer of a server to a call, with failures as the layer reports them to callers: a status and a text.
 pub(crate) type UpstreamFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, HttpFailure>> + Send>>;
 
-/// An answer that is to come, or that a server can be reached.
+/// The outcome of anything else that is asked of a server, with failures by their kind.
 pub(crate) type UpstreamResult<'u, T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send + 'u>>;
 
-/// On whose behalf a server is asked. The default is the gateway itself.
+/// On whose behalf a server is asked. The default is the gateway itself, which has no address and no keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requester {
-    /// Where the caller's connection comes from.
+    /// Where the caller's connection comes from, for the `X-Forwarded-…` headers.
     pub(crate) peer: Option<Peer>,
-    /// What tells the caller from others.
+    /// What tells the caller from others where things are shared out, such as the sessions of a program.
     pub(crate) keys: CallerKeys,
 }
 
-/// A kind of server behind.
+/// A server behind a mount, of whatever kind. One value serves all requests of the mount, from all threads.
 pub(crate) trait Upstream: fmt::Debug + Send + Sync {
-    /// Sends a request to the endpoint. An implementation makes a [`MeteredAnswer`] of its own future and boxes both at once, so that
-    /// a call costs one box.
+    /// Sends a request to the endpoint, and has time and failures counted by `meter`.
+    ///
+    /// An implementation makes a [`MeteredAnswer`] of its own future and boxes both at once, so that a call
+    /// costs one box. Dropping the future gives the request up.
     fn call(&self, request: Request<Body>, requester: Requester, meter: &Meter) -> UpstreamFuture;
 
-    /// Sends a request to a path beside the endpoint, which no rule applies to.
+    /// Sends a request to a path beside the endpoint, which no rule applies to. [`UpstreamError::NotServed`]
+    /// where the server has no other paths, as programs have none.
     fn call_off_endpoint(&self, _: Request<Body>, _: Requester) -> UpstreamResult<'static, Response<Body>> {
         Box::pin(std::future::ready(Err(UpstreamError::NotServed)))
     }
 
-    /// Refuses a request before it is read, because the server cannot say so itself.
+    /// Returns the refusal of a request that is not to be read at all, for servers that cannot refuse it
+    /// themselves. `None` lets it pass.
     fn refuse(&self, _: &Request<Body>) -> Option<Reply> {
         None
     }
 
-    /// Finds out whether the server can be reached. A program is started for it.
+    /// Finds out whether the server can be reached: a connection is opened, or a program is started. The
+    /// prober calls it now and then.
     fn reach(&self) -> UpstreamResult<'_, ()>;
 
-    /// The path of its endpoint on the server, where it has paths at all.
+    /// Returns the path of the endpoint on the server, or `None` where the server has no paths.
     fn endpoint(&self) -> Option<&str> {
         None
     }
 
-    /// What the log calls it, without anything secret.
+    /// Returns what the log calls the server, without anything secret.
     fn name(&self) -> String;
 
-    /// Whether it is a program, which the gateway starts and which need not be probed while it runs.
+    /// Whether it is a program that the gateway starts. One that runs is not probed again, and gets messages
+    /// as the layer has read them.
     fn is_program(&self) -> bool {
         false
     }
 }
 
-/// A server behind on behalf of one caller, failing in the way that the layer understands. A clone asks the same server.
+/// A server on behalf of one caller, as the [`Service`] that the layer calls. It is always ready: limits are
+/// kept outside (`permits`). Clones ask the same server.
 #[derive(Clone, Debug)]
 pub(crate) struct UpstreamService {
     upstream: Arc<dyn Upstream>,
     meter: Meter,
+    /// On whose behalf.
     requester: Requester,
 }
 
 impl UpstreamService {
-    /// The server as the gateway itself asks it, counted by `meter`.
+    /// Wraps a server as the gateway itself asks it. `meter` counts what becomes of it.
     pub(crate) fn new(upstream: Arc<dyn Upstream>, meter: Meter) -> Self {
         Self { upstream, meter, requester: Requester::default() }
     }
 
-    /// The same server on behalf of a caller.
+    /// Returns the same server on behalf of a caller.
     pub(crate) fn on_behalf_of(&self, requester: Requester) -> Self {
         Self { upstream: Arc::clone(&self.upstream), meter: self.meter.clone(), requester }
     }
 
-    /// The server itself.
+    /// Returns the server itself, for questions that are no requests.
     pub(crate) fn upstream(&self) -> &dyn Upstream {
         &*self.upstream
     }
 
-    /// Sends a request to a path beside the endpoint.
+    /// Sends a request to a path beside the endpoint. A failure before the answer is counted; the time is
+    /// not, and neither is a failure in the body.
     pub(crate) async fn call_off_endpoint(
         &self,
         request: Request<Body>,
@@ -122,8 +132,10 @@ impl Service<Request<Body>> for UpstreamService {
 }
 
 pin_project_lite::pin_project! {
-    /// Waits for an answer, and counts how long that takes and what fails. By hand, because an async function holds what
-    /// it waits for twice.
+    /// Waits for the head of an answer, counts how long that takes and whether it fails, and has failures in
+    /// the body counted.
+    ///
+    /// Written by hand, because an async function holds what it waits for twice.
     pub(crate) struct MeteredAnswer<F, B> {
         #[pin]
         answer: F,
@@ -134,7 +146,7 @@ pin_project_lite::pin_project! {
 }
 
 impl<F, B> MeteredAnswer<F, B> {
-    /// `body` counts what fails in the body of the answer.
+    /// Starts the clock. `body` makes a body of the gateway of the answer's, in which failures are counted.
     pub(crate) fn new(answer: F, meter: &Meter, body: fn(B, &Meter) -> Body) -> Self {
         Self { answer, meter: meter.clone(), began: Instant::now(), body }
     }
@@ -157,7 +169,8 @@ where
     }
 }
 
-/// A body whose failure is counted.
+/// Returns a body whose failure is counted where it is an [`UpstreamError`], and becomes the [`HttpFailure`]
+/// that the layer tells the caller of. Other errors pass as they are.
 pub(crate) fn metered_body<B>(body: B, meter: &Meter) -> Body
 where
     B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
@@ -169,6 +182,7 @@ where
     }))
 }
 
+/// Counts a failure and returns it as the layer reports it.
 #[cold]
 fn count_failure(meter: &Meter, error: UpstreamError) -> HttpFailure {
     meter.upstream_failed(error);

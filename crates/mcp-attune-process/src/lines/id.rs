@@ -1,34 +1,49 @@
-//! The id of a message that is too long to be kept, found as it passes by.
+//! Finds the `id` of a JSON-RPC message that is too long to be kept, while its bytes pass by.
+//!
+//! When an answer exceeds the limit of a line, it is thrown away. Its id still tells which request waits for
+//! it, so that request can be failed at once instead of timing out.
 
-/// As many bytes as the id of a request may have; a longer one is nobody's.
+/// Maximum length of an id in bytes as written, quotes included. The id of a request is never longer, so a
+/// longer one cannot belong to anybody who waits.
 const MAX_KEPT_ID_BYTES: usize = 1024;
 
-/// Looks for the `id` of a message, in pieces, without keeping the message. What is no JSON gives no id, or a wrong
-/// one: it is only good for finding who waits.
+/// An incremental scanner that looks for the top-level member `id` of a JSON object, fed in pieces of any size.
+///
+/// It keeps at most one name or id and a nesting depth, never the message. It does not validate: what is not
+/// JSON gives no id, or a wrong one, so the result must only be used to find out who waits. Of several members
+/// named `id` the last counts.
 #[derive(Debug, Default)]
 pub(super) struct IdFinder {
+    /// How many objects and arrays are open. The members of the message itself are at depth 1.
     depth: usize,
-    /// Whether a string is being read, and whether a backslash was just before.
+    /// Whether the next byte is inside a string.
     string: bool,
+    /// Whether the byte before was a backslash inside a string, so that the next one neither ends the string
+    /// nor escapes.
     escaped: bool,
-    /// The string that may turn out to be a name, or the value of `id` so far.
+    /// At depth 1, the member name that is being read, or the value of `id` so far, as written. Bounded by
+    /// `MAX_KEPT_ID_BYTES` and one byte more, which tells that the bound was exceeded.
     text: Vec<u8>,
     state: IdFinderState,
+    /// The value of the last complete member `id`.
     id: Option<Vec<u8>>,
 }
 
+/// Where in the members of the message the scanner is, ignoring everything that is nested deeper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum IdFinderState {
-    /// Before a name, at the level of the message.
+    /// Before or inside a member name.
     #[default]
     Name,
-    /// After the name `id` or another, before the colon.
+    /// After a member name and before its colon. `id`: the name was `id`.
     Colon { id: bool },
-    /// In a value.
+    /// In the value of a member. `id`: it is the value of `id`, and is kept.
     Value { id: bool },
 }
 
 impl IdFinder {
+    /// Scans the next bytes of the message. Strings below the top level are skipped with `memchr`, because a
+    /// long message is long on account of its texts.
     pub(super) fn feed(&mut self, mut piece: &[u8]) {
         while let Some((byte, rest)) = piece.split_first() {
             piece = rest;
@@ -41,6 +56,8 @@ impl IdFinder {
         }
     }
 
+    /// Returns the id as written, such as `7` or `"a"`. `None` if there was none at the top level, if it was
+    /// longer than the bound, an object or an array, or not UTF-8.
     pub(super) fn into_id(self) -> Option<String> {
         self.id.and_then(|id| String::from_utf8(id).ok())
     }
@@ -89,12 +106,14 @@ impl IdFinder {
         }
     }
 
+    /// Appends a byte to the name or id, up to one byte more than the bound.
     fn keep_byte(&mut self, byte: u8) {
         if self.text.len() <= MAX_KEPT_ID_BYTES {
             self.text.push(byte);
         }
     }
 
+    /// Ends a string. At depth 1, where a name is expected, it was one.
     fn end_string(&mut self) {
         self.string = false;
         if self.depth == 1 && self.state == IdFinderState::Name {
@@ -102,6 +121,8 @@ impl IdFinder {
         }
     }
 
+    /// Ends a member at a comma or at the end of the object: takes its value over if it was that of `id` and
+    /// within the bound.
     fn end_value(&mut self) {
         if self.state == (IdFinderState::Value { id: true })
             && (1..=MAX_KEPT_ID_BYTES).contains(&self.text.len())

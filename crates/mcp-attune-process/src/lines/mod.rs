@@ -1,8 +1,8 @@
-//! Messages between two programs: one a line.
+//! The framing of MCP over pipes: one JSON-RPC message a line, each line up to a bound.
 //!
 //! 1. A line ends with LF; a CR before it does not count, and empty lines are read over.
-//! 2. A line that is longer than it may be is not kept: it is read over to its end, and all that is known of it then
-//!    is its start, its length and, if it was a message, its id, so that whoever waits for it can be told.
+//! 2. A line that is longer than it may be is not kept. It is read over to its end, and what is known of it
+//!    then is its start, its length and, if it was a message, its id, so that whoever waits for it can be told.
 //! 3. What comes last without an end is unfinished.
 //!
 //! Rules: G4, G9.
@@ -16,45 +16,54 @@ mod id;
 
 use id::IdFinder;
 
-/// How much is asked for at a time.
+/// Bytes of buffer that are reserved before each read.
 const LINE_READ_SIZE: usize = 16 * 1024;
-/// How much of a line that is too long is kept to be shown.
+/// How many bytes of the start of an overlong line are kept, to be logged or shown.
 const MAX_START_BYTES: usize = 1024;
 
-/// One line, without its end.
+/// A line that was read, without its line end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BoundedLine {
-    /// All of it, whatever it is.
+    /// A complete, non-empty line within the bound. It can be anything: nothing checks that it is a message or
+    /// UTF-8.
     Whole(Vec<u8>),
-    /// More than is allowed.
+    /// A line over the bound, whose content was thrown away. Reading continues with the next line.
     TooLong(OverlongLine),
-    /// What was there when the other end closed.
+    /// What was left without a line end when the other side closed the stream. It is always the last line.
     Unfinished(Vec<u8>),
 }
 
-/// A line of which not all was kept.
+/// What is known of a line that was longer than its bound.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OverlongLine {
-    /// Its first bytes.
+    /// Its first bytes, at most 1024 and no more than the bound.
     pub start: Vec<u8>,
-    /// How many bytes it had.
+    /// Its whole length in bytes without the LF, as far as it came before the stream ended.
     pub length: usize,
-    /// The `id` of the message in it, as written, where it has one that is short.
+    /// The `id` of the message in it, as written, such as `7` or `"a"`. `None` if there is none, or one of more
+    /// than 1024 bytes. It was found without parsing the message: use it only to find the request that waits
+    /// for an answer.
     pub id: Option<String>,
 }
 
-/// Reads lines, each up to a bound.
+/// Reads lines from a stream and keeps none that is longer than a bound.
+///
+/// It holds at most about the bound and one read of 16 KiB more, however long a line is. Reading is
+/// cancellation safe.
 #[derive(Debug)]
 pub struct BoundedLineReader<R> {
     from: R,
+    /// Maximum length of a line in bytes, without its LF.
     limit: usize,
+    /// Bytes that were read and not returned yet.
     held: BytesMut,
-    /// How far `held` was looked at for an end.
+    /// How many bytes of `held` are known to contain no LF, so that no byte is searched twice.
     seen: usize,
-    /// The line that is being read over.
+    /// The overlong line whose end has not been reached yet; its bytes are dropped as they come.
     over: Option<SkippedLine>,
 }
 
+/// An overlong line while it is being read over. Becomes an [`OverlongLine`] at its end.
 #[derive(Debug)]
 struct SkippedLine {
     start: Vec<u8>,
@@ -63,12 +72,19 @@ struct SkippedLine {
 }
 
 impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
-    /// Reads lines of at most `limit` bytes.
+    /// Makes a reader for lines of at most `limit` bytes, not counting the LF.
     pub fn new(from: R, limit: usize) -> Self {
         Self { from, limit, held: BytesMut::new(), seen: 0, over: None }
     }
 
-    /// The next line; none at the end. Can be dropped and called again: nothing is lost.
+    /// Reads the next line. Returns `None` at the end of the stream.
+    ///
+    /// It is cancellation safe: the future can be dropped at any await point and the method called again, and
+    /// no byte is lost.
+    ///
+    /// # Errors
+    ///
+    /// The error of the stream. What was read before stays in the buffer.
     pub async fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             if let Some(line) = self.take_line() {
@@ -81,7 +97,8 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         }
     }
 
-    /// A line that is there already.
+    /// Takes the next non-empty line out of the buffer. Returns `None` if no line end is there yet; bytes that
+    /// already exceed the bound are dropped in that case.
     fn take_line(&mut self) -> Option<BoundedLine> {
         loop {
             let fresh = self.held.get(self.seen..).unwrap_or_default();
@@ -107,7 +124,8 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         }
     }
 
-    /// Lets go of so many bytes of a line that is too long.
+    /// Drops the first `bytes` bytes of the buffer as a part of an overlong line: counts them, looks for the id
+    /// in them, and keeps the start. Gives the memory of a buffer back that grew large.
     fn skip_line_bytes(&mut self, bytes: usize) {
         let piece = self.held.split_to(bytes.min(self.held.len()));
         self.seen = 0;
@@ -128,6 +146,7 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         self.seen = 0;
     }
 
+    /// Returns what is left at the end of the stream: the overlong line that has no end, or an unfinished one.
     fn finish(&mut self) -> Option<BoundedLine> {
         if let Some(over) = self.over.take() {
             return Some(BoundedLine::TooLong(over.into_overlong_line()));
@@ -144,7 +163,10 @@ impl SkippedLine {
     }
 }
 
-/// A message as a line: its own line ends, which JSON has only between its parts, become spaces.
+/// Encodes a JSON message as one line, with an LF at its end.
+///
+/// Line ends inside the message become spaces. That does not change its meaning: JSON allows raw line ends only
+/// between tokens, and those inside strings are escaped.
 pub fn encode_line(message: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(message.len() + 1);
     line.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));

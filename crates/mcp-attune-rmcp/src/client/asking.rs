@@ -1,9 +1,9 @@
-//! What a server is asked, in the name of one caller.
+//! What a server can be asked, in the name of one caller.
 //!
-//! 1. Where the answer may be kept and is, fresh, in the cache of the connection, nothing is sent.
-//! 2. A call over HTTP in the modern era needs headers that the schema of its tool declares, so the tools are listed
-//!    first, once. A tool whose annotations are invalid is not called.
-//! 3. Where such a call is refused for headers that mirror parameters, the tools are listed again, and the call is
+//! 1. If the answer may be kept and is, fresh, in the cache of the connection, nothing is sent.
+//! 2. A call over HTTP in the modern era needs headers that the schema of its tool declares, so the tools are
+//!    listed first, once. A tool whose annotations are invalid is not called.
+//! 3. If such a call is refused for headers that mirror parameters, the tools are listed again, and the call is
 //!    repeated: once, and it had not begun.
 //!
 //! Rules: G3, H5, H12, L18.
@@ -30,17 +30,18 @@ use super::profile::CallerProfile;
 use super::unmet::{UnmetPreference, find_unmet};
 use super::wire_recorder::AnswerSlot;
 
-/// The parameters that stand for all pages of a listing: no request has them.
+/// The parameters that stand for all pages of a listing in a cache. No request has them, because they are not
+/// an object.
 const ALL_PAGES: &str = "all";
 
-/// A connection in the name of one caller: light, made for a request or for many.
+/// A connection in the name of one caller: cheap to make, for one request or for many.
 #[derive(Clone, Debug)]
 pub struct ProfiledConnection<'c> {
     connection: &'c Connection,
     profile: CallerProfile,
 }
 
-/// What a listing is asked for with, and where its items are.
+/// The method that asks for a listing, and the member of its results that holds the items.
 #[derive(Clone, Copy)]
 struct ListMethod {
     method: &'static str,
@@ -53,12 +54,13 @@ const RESOURCES: ListMethod = ListMethod { method: method::RESOURCES_LIST, membe
 const TEMPLATES: ListMethod =
     ListMethod { method: method::RESOURCES_TEMPLATES_LIST, member: "resourceTemplates" };
 
-/// What a connection asks in the name of its usual caller.
+/// Requests in the name of the connection's own profile.
 impl Connection {
-    /// The same connection in the name of another caller, for one request or for many. Nothing is connected anew.
+    /// Returns the same connection in the name of another caller, for one request or for many. Nothing is
+    /// connected anew.
     ///
-    /// In the legacy era the language and the context are those of the profile, and the features stay those that the
-    /// session began with.
+    /// In the legacy era the language and the context are those of the profile, and the features stay those
+    /// that the session began with.
     #[must_use]
     pub fn with_profile(&self, profile: &CallerProfile) -> ProfiledConnection<'_> {
         ProfiledConnection::new(self, profile.clone())
@@ -68,32 +70,34 @@ impl Connection {
         self.with_profile(&self.options.profile)
     }
 
-    /// All tools that can be used; [`CompleteListing::dropped`] has the others.
+    /// Lists all tools that can be used, from the cache if that is fresh. [`CompleteListing::dropped`] has the
+    /// others.
     pub async fn tools(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.with_default_profile().tools().await
     }
 
-    /// All prompts.
+    /// Lists all prompts.
     pub async fn prompts(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.with_default_profile().prompts().await
     }
 
-    /// All resources.
+    /// Lists all resources.
     pub async fn resources(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.with_default_profile().resources().await
     }
 
-    /// All templates of resources.
+    /// Lists all templates of resources.
     pub async fn templates(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.with_default_profile().templates().await
     }
 
-    /// Calls a tool. Where arguments are mirrored in headers, the tools are listed first, once.
+    /// Calls a tool and returns its result. If arguments are mirrored in headers, the tools are listed first,
+    /// once. A result with `isError` is not an error here.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ClientError> {
         self.with_default_profile().call(tool, arguments).await
     }
 
-    /// Calls a tool, for the result as it was written.
+    /// Calls a tool and returns the result as it was written.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, ClientError> {
         self.with_default_profile().call_raw(tool, arguments).await
     }
@@ -108,13 +112,14 @@ impl Connection {
         self.with_default_profile().prompt(name, arguments).await
     }
 
-    /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
-    /// there stays.
+    /// Sends any request and returns its result. What the modern era wants in `_meta` is added, and what the
+    /// profile says; what else `params` has there stays.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         self.with_default_profile().request(method, params).await
     }
 
-    /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
+    /// Sends any request and returns the result as it was written, with its order, spaces and numbers of any
+    /// size.
     pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, ClientError> {
         self.with_default_profile().request_raw(method, params).await
     }
@@ -125,13 +130,14 @@ impl<'c> ProfiledConnection<'c> {
         Self { connection, profile }
     }
 
-    /// Who asks.
+    /// Returns who asks.
     #[must_use]
     pub fn profile(&self) -> &CallerProfile {
         &self.profile
     }
 
-    /// All tools that can be used; [`CompleteListing::dropped`] has the others.
+    /// Lists all tools that can be used, from the cache if that is fresh. [`CompleteListing::dropped`] has the
+    /// others.
     pub async fn tools(&self) -> Result<Arc<CompleteListing>, ClientError> {
         let listing = self.list(TOOLS, true).await?;
         if self.connection.mirrors {
@@ -140,27 +146,28 @@ impl<'c> ProfiledConnection<'c> {
         Ok(listing)
     }
 
-    /// All prompts.
+    /// Lists all prompts.
     pub async fn prompts(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.list(PROMPTS, true).await
     }
 
-    /// All resources.
+    /// Lists all resources.
     pub async fn resources(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.list(RESOURCES, true).await
     }
 
-    /// All templates of resources.
+    /// Lists all templates of resources.
     pub async fn templates(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.list(TEMPLATES, true).await
     }
 
-    /// Calls a tool.
+    /// Calls a tool and returns its result. If arguments are mirrored in headers, the tools are listed first,
+    /// once. A result with `isError` is not an error here.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ClientError> {
         self.request(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
     }
 
-    /// Calls a tool, for the result as it was written.
+    /// Calls a tool and returns the result as it was written.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, ClientError> {
         self.request_raw(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
     }
@@ -175,14 +182,15 @@ impl<'c> ProfiledConnection<'c> {
         self.request(method::PROMPTS_GET, json!({ "name": name, "arguments": arguments })).await
     }
 
-    /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
-    /// there stays.
+    /// Sends any request and returns its result. What the modern era wants in `_meta` is added, and what the
+    /// profile says; what else `params` has there stays.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         let raw = self.request_raw(method, params).await?;
         self.read_result(method, &raw)
     }
 
-    /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
+    /// Sends any request and returns the result as it was written, with its order, spaces and numbers of any
+    /// size.
     pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, ClientError> {
         let params = if params.is_null() { Value::Object(Map::new()) } else { params };
         match self.connection.cache() {
@@ -192,7 +200,7 @@ impl<'c> ProfiledConnection<'c> {
         }
     }
 
-    /// What of the profile a result did not honour, for the user to be told.
+    /// Returns what of the profile a result did not honour, for the user to be told.
     ///
     /// Rules: F16.
     #[must_use]
@@ -211,7 +219,7 @@ impl<'c> ProfiledConnection<'c> {
         AnswerCacheQuery { server, method, params, caller: self.profile.cache_key(), identity }
     }
 
-    /// A result from the cache, or one that goes there.
+    /// Returns a result from the cache, or sends the request and keeps its result if the server allows it.
     async fn request_cached(
         &self,
         cache: &AnswerCache,
@@ -232,7 +240,7 @@ impl<'c> ProfiledConnection<'c> {
         Ok(raw)
     }
 
-    /// A whole listing: from the cache if `kept` will do.
+    /// Returns a complete listing, from the cache if `kept` allows that, else from the server.
     async fn list(&self, kind: ListMethod, kept: bool) -> Result<Arc<CompleteListing>, ClientError> {
         let Some(cache) = self.connection.cache() else { return Ok(self.fetch_all_pages(kind).await?.0) };
         let asked = self.cache_query(cache, kind.method, ALL_PAGES);
@@ -248,7 +256,8 @@ impl<'c> ProfiledConnection<'c> {
         Ok(listing)
     }
 
-    /// All pages, how long they may be kept together, and their bytes.
+    /// Asks for all pages of a listing, within the bounds of the options. Returns the listing, how long all
+    /// pages together may be kept, and their bytes.
     async fn fetch_all_pages(
         &self,
         kind: ListMethod,
@@ -283,6 +292,8 @@ impl<'c> ProfiledConnection<'c> {
         }
     }
 
+    /// Makes a listing of items. Tools that cannot be called are left out of it and logged, where calls mirror
+    /// arguments.
     fn build_listing(&self, kind: ListMethod, items: Vec<Value>) -> CompleteListing {
         if kind.method != TOOLS.method || !self.connection.mirrors {
             return CompleteListing::of_items(items);
@@ -294,7 +305,7 @@ impl<'c> ProfiledConnection<'c> {
         listing
     }
 
-    /// Rules 2 and 3.
+    /// Calls a tool by rules 2 and 3.
     async fn call_mirrored(&self, params: Value) -> Result<Box<RawValue>, ClientError> {
         let learned = &self.connection.learned;
         if !learned.is_known() {
@@ -319,6 +330,7 @@ impl<'c> ProfiledConnection<'c> {
         }
     }
 
+    /// Refuses to call a tool whose header declarations are invalid.
     fn check_callable(&self, params: &Value) -> Result<(), ClientError> {
         let Some(tool) = params.get("name").and_then(Value::as_str) else { return Ok(()) };
         match self.connection.learned.declared_by(tool) {
@@ -327,7 +339,8 @@ impl<'c> ProfiledConnection<'c> {
         }
     }
 
-    /// Sends a request, whatever is in a cache.
+    /// Sends a request past the cache, and waits for its answer. What the transport recorded for it counts more
+    /// than what rmcp says of it.
     async fn send(&self, method: &str, params: Value) -> Result<Box<RawValue>, ClientError> {
         let connection = self.connection;
         let slot = AnswerSlot::default();
@@ -354,7 +367,8 @@ impl<'c> ProfiledConnection<'c> {
     }
 }
 
-/// Whether a refusal of headers concerns those that mirror parameters: it names one, or none of the others.
+/// Returns whether a refusal of headers is about those that mirror parameters: it names one, or none of the
+/// other headers.
 fn is_about_params(message: &str, data: Option<&Value>) -> bool {
     let said = format!("{message} {}", data.unwrap_or(&Value::Null)).to_ascii_lowercase();
     let names = |name: &str| said.contains(&name.to_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! A connection to a server, of either era.
+//! A connection to a server of either era: how it is opened and closed, and what its failures mean.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,31 +26,43 @@ use super::sanitize::sanitized;
 use super::target::ServerTarget;
 use super::wire_recorder::WireRecorder;
 
-/// How long a server may take to say goodbye: a program has two seconds to end by itself, two when it is asked, and two
-/// when it is made to.
+/// How long closing a connection may take: a program has two seconds to end by itself, two when it is asked to,
+/// and two when it is made to.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A server that has introduced itself, and can be asked.
+///
+/// All requests take `&self`, so several can be under way at the same time. [`close`](Self::close) ends the
+/// session or the program in order and waits for that; dropping the connection does not wait.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) service: RunningService<RoleClient, ServerRequestHandler>,
+    /// What the server said of itself.
     info: Arc<ServerPeerInfo>,
     kept: Arc<WireRecorder>,
+    /// The URL or the command, for errors.
     pub(crate) at: String,
     pub(crate) options: ConnectionOptions,
-    /// Whether calls mirror arguments in headers, for which the schemas must be known.
+    /// Whether calls mirror arguments in headers, for which the schemas of tools must be known: over HTTP in
+    /// the modern era.
     pub(crate) mirrors: bool,
-    /// The headers that tools declare.
+    /// The headers that tools declare, as the latest listing says.
     pub(crate) learned: Arc<LatestToolHeaders>,
-    /// The server and the version it speaks, and who asks it: what caches tell connections apart by.
+    /// The version and the name of the server, by which a cache tells servers apart.
     pub(crate) server: Arc<str>,
+    /// Who asks, by which a cache tells callers apart. `None` without a cache.
     identity: Option<CacheIdentity>,
-    /// Where there is a cache, and the server tells what changes.
+    /// The subscription to changes, if there is a cache and the server tells them.
     listening: Option<ChangeSubscription>,
 }
 
 impl Connection {
-    /// Connects, and finds out what the server speaks: see the [crate's page](crate#which-era).
+    /// Connects to a server, and finds out which version it speaks: see the [crate's page](crate#which-era). If
+    /// the server has to be connected to a second time, that is part of the same time limit.
+    ///
+    /// # Errors
+    ///
+    /// Nobody answers there, it does not speak MCP, or it does not introduce itself in time.
     pub async fn open(target: &ServerTarget, options: &ConnectionOptions) -> Result<Self, ClientError> {
         let deadline = Instant::now() + options.connect;
         let chosen = options.era.is_some() || options.version.is_some();
@@ -63,6 +75,7 @@ impl Connection {
         opened.map_err(|failed| failed.error)
     }
 
+    /// Connects once, in the given way of beginning.
     async fn open_with_lifecycle(
         target: &ServerTarget,
         options: &ConnectionOptions,
@@ -112,27 +125,27 @@ impl Connection {
         Ok(Self { service, info, kept, at, options, mirrors, learned, server, identity, listening })
     }
 
-    /// Who asks, as a cache knows them.
+    /// Returns who asks, as a cache knows them.
     pub(crate) fn identity(&self, cache: &AnswerCache) -> CacheIdentity {
         self.identity.unwrap_or_else(|| cache.identity(&[]))
     }
 
-    /// The version that was agreed on.
+    /// Returns the version of MCP that was agreed on.
     pub fn version(&self) -> &str {
         self.info.protocol_version.as_str()
     }
 
-    /// The era of that version.
+    /// Returns the era of that version.
     pub fn era(&self) -> Era {
         if self.info.protocol_version.has_initialize() { Era::Legacy } else { Era::Modern }
     }
 
-    /// Who the server is and what it can do, as rmcp read it.
+    /// Returns who the server is and what it can do, as rmcp read it.
     pub fn info(&self) -> &ServerPeerInfo {
         &self.info
     }
 
-    /// What the server answered to `server/discover`, or to `initialize`, as it came.
+    /// Returns what the server answered to `server/discover` or `initialize`, as it was written.
     pub fn introduction(&self) -> Option<Box<RawValue>> {
         self.kept.introduction()
     }
@@ -145,12 +158,12 @@ impl Connection {
         Pages::new(method).with_limits(pages, items, listing_bytes)
     }
 
-    /// Asks for the page that `pages` is at, for the result as it was written.
+    /// Asks for the page that `pages` is at, and returns the result as it was written.
     pub async fn request_page(&self, method: &str, pages: &Pages) -> Result<Box<RawValue>, ClientError> {
         self.request_raw(method, self.page_params(method, pages)?).await
     }
 
-    /// The error of a listing that does not come to an end.
+    /// Returns the error for a listing that does not come to an end.
     #[must_use]
     pub fn endless_listing_error(&self, method: &str, why: EndlessListingError) -> ClientError {
         let (at, method) = (self.at.clone(), method.to_owned());
@@ -160,11 +173,12 @@ impl Connection {
         }
     }
 
+    /// Returns the parameters that ask for the page that `pages` is at.
     pub(crate) fn page_params(&self, method: &str, pages: &Pages) -> Result<serde_json::Value, ClientError> {
         serde_json::from_str(&pages.params()).map_err(|_| self.not_mcp(method, "a cursor that is no text"))
     }
 
-    /// What the connection says of its caller unless it is told otherwise.
+    /// Returns what the connection says of its caller unless a request says otherwise.
     pub(crate) fn default_profile(&self) -> &CallerProfile {
         &self.options.profile
     }
@@ -173,16 +187,19 @@ impl Connection {
         self.options.cache.as_deref()
     }
 
-    /// Ends the connection: a session is given back, a program ends.
+    /// Closes the connection: a legacy session is ended at the server, a program is ended. Takes eight seconds
+    /// at most.
     pub async fn close(mut self) {
         self.listening = None;
         let _ = self.service.close_with_timeout(CLOSE_TIMEOUT).await;
     }
 
+    /// Returns the error for an answer to `method` that is not what MCP asks for.
     pub(crate) fn not_mcp(&self, method: &str, why: &str) -> ClientError {
         ClientError::NotMcp { at: self.at.clone(), why: format!("to `{method}` it gives {why}") }
     }
 
+    /// Translates an error of rmcp. What the transport recorded is preferred, because it says more.
     pub(crate) fn service_error(&self, method: &str, error: ServiceError) -> ClientError {
         match error {
             ServiceError::McpError(error) => refusal_error(method, error),
@@ -204,19 +221,22 @@ impl Connection {
     }
 }
 
-/// How we introduce ourselves. Unless the profile declares more we can do nothing for a server, so it will not ask.
+/// Returns how we introduce ourselves. Unless the profile declares capabilities, we can do nothing for a
+/// server, so it will not ask.
 fn client_config(options: &ConnectionOptions) -> ClientConfig {
     let us = Implementation::new("attune", env!("CARGO_PKG_VERSION"));
     ClientConfig::new(options.profile.declared_capabilities().clone(), us)
         .with_protocol_version(legacy_version(options))
 }
 
-/// The version that `initialize` asks for.
+/// Returns the version that `initialize` asks for.
 fn legacy_version(options: &ConnectionOptions) -> ProtocolVersion {
     let chosen = options.version.as_ref().map(|version| version.0.clone());
     chosen.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
+/// Returns how a connection begins: with `server/discover`, with `initialize`, or with whichever the server
+/// knows.
 fn lifecycle(options: &ConnectionOptions) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let legacy_version = Some(legacy_version(options));
@@ -227,7 +247,8 @@ fn lifecycle(options: &ConnectionOptions) -> ClientLifecycleMode {
     }
 }
 
-/// A connection that did not come about, and whether to begin again with `initialize`.
+/// Why a connection did not come about, and whether (`again`) it is worth another attempt that begins with
+/// `initialize`.
 struct HandshakeFailure {
     error: ClientError,
     again: bool,
@@ -276,14 +297,17 @@ impl HandshakeFailure {
     }
 }
 
-/// A program that ended may have done so because it was asked what it does not know. One that did not even read the
-/// question ended for a reason of its own, and would do so again.
+/// Returns the failure for a connection that was closed before the server introduced itself.
+///
+/// A program that ended may have done so because it was asked what it does not know, so it is started again.
+/// One that did not even read the question ended for a reason of its own, and would do so again.
 fn closed_failure(at: &str, kept: &WireRecorder) -> HandshakeFailure {
     let error = closed_error(at, kept);
     let again = matches!(error, ClientError::Ended { .. }) && kept.was_input_read();
     HandshakeFailure { error, again }
 }
 
+/// Returns the error that the transport recorded, or a general one for a closed connection.
 fn closed_error(at: &str, kept: &WireRecorder) -> ClientError {
     kept.last_failure().unwrap_or_else(|| ClientError::NotMcp {
         at: at.to_owned(),

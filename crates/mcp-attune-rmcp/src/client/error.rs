@@ -1,4 +1,4 @@
-//! What can go wrong between us and a server: what it was, where, and what to do.
+//! What can go wrong between us and a server: what it was, where, and what to do about it.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,31 +12,35 @@ use super::trust::ServerCertificateProblem;
 
 /// Why there is no connection, or no answer.
 ///
-/// [`ClientError::is_refusal`] tells the server's own "no" from everything else: a command ends with 1 for the first and
-/// with 2 for the second.
+/// `Display` says what was wrong and where, and after a semicolon what to do. Words of the server in it are
+/// shortened and made safe for a terminal; the fields of [`Refused`](Self::Refused) are as they came.
+///
+/// [`ClientError::is_refusal`] tells the server's own "no" from everything else: a command ends with 1 for the
+/// first and with 2 for the second.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// A program does not start.
+    /// A program could not be started.
     NotStarted {
         /// What is wrong with it, and what to do.
         why: String,
     },
-    /// A program ended, or closed its output.
+    /// A program ended, or closed its output, before it answered.
     Ended {
         /// The command.
         at: String,
         /// How it ended, where that is known, such as `with exit code 1`.
         status: Option<String>,
-        /// What it wrote that is no message.
+        /// The first line that it wrote to its standard output and that is not a message, which often tells
+        /// why.
         stray: Option<String>,
     },
-    /// Headers for a program, which has none.
+    /// Headers were given for a program; over pipes there are none.
     Headers {
         /// The command.
         at: String,
     },
-    /// Nobody answers at a URL.
+    /// No answer over HTTP: no connection, or one that broke off.
     Unreachable {
         /// The URL.
         at: String,
@@ -50,40 +54,42 @@ pub enum ClientError {
         /// What is wrong with it.
         problem: ServerCertificateProblem,
     },
-    /// A URL with `https://` where no TLS is spoken.
+    /// The URL begins with `https://`, but what answers does not speak TLS.
     NoTls {
         /// The URL.
         at: String,
     },
-    /// A URL with `http://` where no HTTP is spoken.
+    /// The URL begins with `http://`, but what answers does not speak HTTP.
     NoHttp {
         /// The URL.
         at: String,
     },
-    /// A URL answers, but not as an MCP server does to somebody who is welcome.
+    /// A status of HTTP that says that the request was not served: without a JSON-RPC error that says why, or
+    /// 401 or 403.
     Status {
         /// The URL.
         at: String,
         /// The HTTP status.
         status: u16,
-        /// What came with it: a challenge, a new place, or the beginning of the text.
+        /// What came with it, safe to show: the value of `WWW-Authenticate` or `Location`, else the start of
+        /// the body.
         said: String,
     },
-    /// What came is not MCP.
+    /// What came is not MCP, such as a web page.
     NotMcp {
         /// The URL or the command.
         at: String,
         /// What came.
         why: String,
     },
-    /// The server speaks no version that we do.
+    /// The server speaks no version of MCP that we speak.
     NoSharedVersion {
         /// The URL or the command.
         at: String,
-        /// What it speaks.
+        /// The versions that it speaks, separated by commas.
         theirs: String,
     },
-    /// Nothing came in time.
+    /// No answer came in time.
     NoAnswer {
         /// The URL or the command.
         at: String,
@@ -91,31 +97,31 @@ pub enum ClientError {
         method: String,
         /// How long was waited.
         within: Duration,
-        /// What came that is no message.
+        /// The first thing that a program wrote to its standard output and that is not a message.
         stray: Option<String>,
     },
-    /// An answer contradicts itself.
+    /// An answer contradicts itself: its `Content-Language` and its `_meta` name different languages.
     Malformed {
         /// The URL.
         at: String,
-        /// What says one thing, and what another.
+        /// What the two places say.
         why: String,
     },
-    /// A tool whose headers cannot be known, and that is therefore not called.
+    /// The tool cannot be called, because its schema declares headers in an invalid way.
     Dropped {
         /// Its name.
         tool: String,
         /// What is wrong with its schema, and where.
         why: HeaderDeclarationError,
     },
-    /// More came than is borne.
+    /// The server sent more bytes in one answer than the options allow.
     TooMuch {
         /// The URL or the command.
         at: String,
         /// What there was too much of, and the bound.
         what: String,
     },
-    /// A listing that is too large, all its pages together.
+    /// A listing has more bytes than the options allow, all its pages together.
     ListingTooLarge {
         /// The URL or the command.
         at: String,
@@ -124,7 +130,7 @@ pub enum ClientError {
         /// How many bytes it may have.
         limit: usize,
     },
-    /// A listing that does not come to an end.
+    /// A listing does not come to an end: too many pages or items, or a cursor that came before.
     EndlessListing {
         /// The URL or the command.
         at: String,
@@ -133,21 +139,22 @@ pub enum ClientError {
         /// Which sign of that there is.
         why: EndlessListingError,
     },
-    /// The server said no.
+    /// The server answered with a JSON-RPC error.
     Refused {
         /// What was asked.
         method: String,
         /// The code of the error.
         code: i32,
-        /// The server's words.
+        /// The error's message as it came, which may be anything: make it safe before showing it.
         message: String,
-        /// What else the server says about it.
+        /// The error's `data`, where there is one.
         data: Option<Value>,
     },
 }
 
 impl ClientError {
-    /// Whether the server understood, and refused. Everything else means that there is no connection, or none any more.
+    /// Returns whether the server understood the request and answered with an error. Everything else means that
+    /// there is no connection, that it is broken, or that what came over it cannot be used.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
@@ -164,7 +171,7 @@ impl fmt::Display for ClientError {
     }
 }
 
-/// An [`Error`] without its advice.
+/// Displays a [`ClientError`] without its advice.
 struct ErrorWithoutAdvice<'e>(&'e ClientError);
 
 impl fmt::Display for ErrorWithoutAdvice<'_> {
@@ -175,7 +182,7 @@ impl fmt::Display for ErrorWithoutAdvice<'_> {
 }
 
 impl ClientError {
-    /// What was wrong and where, without the [advice](Self::advice).
+    /// Returns what was wrong and where, without the [advice](Self::advice), for those who show the two apart.
     #[must_use]
     pub fn without_advice(&self) -> String {
         ErrorWithoutAdvice(self).to_string()
@@ -223,7 +230,7 @@ impl ClientError {
         }
     }
 
-    /// What to do about it, where there is something.
+    /// Returns what to do about it. `None` if there is nothing to say, as for an error of the server's own.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         Some(match self {
@@ -252,7 +259,7 @@ impl ClientError {
         })
     }
 
-    /// What came that is no message, in a sentence.
+    /// Returns a sentence about what a program wrote that is not a message.
     fn stray_sentence(&self) -> Option<String> {
         let (Self::Ended { stray: Some(stray), .. } | Self::NoAnswer { stray: Some(stray), .. }) = self
         else {

@@ -1,4 +1,4 @@
-//! What a server gets when it asks us something.
+//! What a server gets when it asks the client something.
 
 use std::sync::Arc;
 
@@ -14,11 +14,14 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::host::ClientHost;
 use super::wire_recorder::{ELICITATION_METHOD, WireRecorder};
 
-/// How we introduce ourselves to a server, and what it gets when it asks.
+/// The client side of rmcp's protocol: how we introduce ourselves to a server, and how its requests are
+/// answered. Questions to a person go to the host; everything else is left to rmcp's defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerRequestHandler {
+    /// Our name, version and capabilities.
     config: ClientConfig,
     host: Option<Arc<dyn ClientHost>>,
+    /// Has the text of questions as they came.
     kept: Arc<WireRecorder>,
 }
 
@@ -31,7 +34,8 @@ impl ServerRequestHandler {
         Self { config, host, kept }
     }
 
-    /// Puts a question to the host. `read` is what rmcp made of it, should its text not be there.
+    /// Puts a question to the host, in the text in which it came, or as `read` has it from rmcp if that was not
+    /// kept. Without a host that can answer, the person declines.
     async fn ask_host(&self, id: &RequestId, read: impl FnOnce() -> Option<Box<RawValue>>) -> Value {
         let question = self.kept.take_question(id).or_else(read);
         match (&self.host, question) {
@@ -55,7 +59,8 @@ impl ClientHandler for ServerRequestHandler {
         Ok(serde_json::from_value(answer).unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Decline)))
     }
 
-    /// A question that rmcp cannot read is one all the same.
+    /// Handles requests that rmcp has no type for. An `elicitation/create` that rmcp cannot parse comes here,
+    /// and is put to the host like any other.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,16 +1,17 @@
-//! HTTP under rmcp's Streamable HTTP transport, which does the sessions, the streams and the mirrored headers.
+//! The HTTP client under rmcp's Streamable HTTP transport, which does the sessions and the streams.
 //!
-//! rmcp brings a client of its own for this place. This one bounds what it reads, keeps answers as they came, lets the
-//! caller's headers win, and says in its errors what the other end did.
+//! rmcp brings a client of its own for this place. This one bounds what it reads, keeps answers as they came,
+//! lets the caller's headers win, and says in its errors what the other end did.
 //!
 //! 1. 202 and 204: taken. Success with JSON: the answer. Success with events: a stream of them.
 //! 2. 404 for a session that we have: it is over, and rmcp begins another.
-//! 3. `server/discover` refused with 4xx, but for 401 and 403: told as an error of the server, so that rmcp goes on
-//!    with `initialize`.
-//! 4. An answer belongs to the request that it came for: one with another id is none, and neither is one that says one
-//!    language in `Content-Language` and another in its body. On a stream each message is judged by itself.
-//!    What answers a question that was given up is dropped.
-//! 5. Another failure with a JSON-RPC error in its body: that error. Without one: the status, and what came with it.
+//! 3. `server/discover` refused with 4xx, but for 401 and 403: told as an error of the server, so that rmcp
+//!    goes on with `initialize`.
+//! 4. An answer belongs to the request that it came for: one with another id is none, and neither is one that
+//!    says one language in `Content-Language` and another in its body. On a stream each message is judged by
+//!    itself. What answers a question that was given up is dropped.
+//! 5. Another failure with a JSON-RPC error in its body: that error. Without one: the status, and what came
+//!    with it.
 //!
 //! Rules: L16.
 
@@ -55,22 +56,27 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 const LAST_EVENT: HeaderName = HeaderName::from_static(lowercase::LAST_EVENT_ID);
-/// How much of the text of a failure is read.
+/// Maximum size of the body of a failure. A larger one counts as empty.
 const MAX_FAILURE_BYTES: usize = 64 * 1024;
 
 type HttpTransportError = StreamableHttpError<ClientError>;
 
-/// The client of one server.
+/// The HTTP client of one connection, with its pool of sockets. Cloning it is cheap.
 #[derive(Clone)]
 pub(crate) struct HttpTransportClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// The URL without its query, for errors.
     at: Arc<str>,
+    /// The headers that the caller gave for every request.
     headers: Arc<HeaderMap>,
+    /// Maximum size of a body, or of a whole stream.
     bytes: usize,
-    /// How long a server may take to say whether it knows `server/discover`.
+    /// How long a server has to answer `server/discover`.
     probe: Duration,
+    /// What requests without a profile of their own say.
     profile: CallerProfile,
     kept: Arc<WireRecorder>,
+    /// The headers that tools declare, to be mirrored in calls.
     learned: Arc<LatestToolHeaders>,
 }
 
@@ -102,6 +108,9 @@ impl HttpTransportClient {
         Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes, probe, profile, kept, learned })
     }
 
+    /// Sends a request with the caller's own headers, which replace others of the same name, and returns the
+    /// head of the answer. The `Accept-Language` that mirrors a body is not replaced. Redirects are not
+    /// followed.
     async fn send(
         &self,
         method: Method,
@@ -135,7 +144,7 @@ impl HttpTransportClient {
         Ok(response)
     }
 
-    /// Why a request got no answer.
+    /// Classifies why a request got no answer: the certificate, no TLS, no HTTP, or unreachable.
     fn explain_send_error(&self, error: &hyper_util::client::legacy::Error) -> ClientError {
         let at = self.at.to_string();
         match find_tls_fault(error) {
@@ -150,7 +159,7 @@ impl HttpTransportClient {
         }
     }
 
-    /// A whole body, if it is not too long.
+    /// Reads a body to its end, within the bound.
     async fn collect_body(&self, body: Incoming) -> Result<Bytes, ClientError> {
         match Limited::new(body, self.bytes).collect().await {
             Ok(body) => Ok(body.to_bytes()),
@@ -168,7 +177,8 @@ impl HttpTransportClient {
         ClientError::NotMcp { at: self.at.to_string(), why }
     }
 
-    /// The events of an answer; `asked` is the request that it answers.
+    /// Returns the events of an answer. `asked` is the request that it answers; `None` for a stream that none
+    /// does.
     fn events(
         &self,
         response: Response<Incoming>,
@@ -179,13 +189,14 @@ impl HttpTransportClient {
         Box::pin(TappedSseStream { events: SseStream::new(body), http, language, asked })
     }
 
-    /// Whether an answer says one language in its header and another in its body.
+    /// Returns an error if an answer says one language in its header and another in its body.
     fn check_languages(&self, language: Option<&str>, answer: &[u8]) -> Option<ClientError> {
         let why = language_contradiction(language?, answer)?;
         Some(ClientError::Malformed { at: self.at.to_string(), why })
     }
 
-    /// A JSON answer to a request.
+    /// Reads a JSON answer to a request, records it, and checks that it is MCP and has the id of the request.
+    /// An error without an id is taken for one: whoever could not read a request cannot know its id.
     fn read_answer(
         &self,
         asked: &RequestId,
@@ -214,6 +225,8 @@ impl HttpTransportClient {
         }
     }
 
+    /// Posts a message, with what its caller says and the headers that mirror it, and classifies the answer by
+    /// rules 1, 2 and 4.
     async fn post(
         &self,
         uri: &str,
@@ -264,7 +277,7 @@ impl HttpTransportClient {
         }
     }
 
-    /// Rules 3 and 5.
+    /// Handles an answer with a status of failure by rules 3 and 5.
     async fn handle_failure_status(
         &self,
         message: &ClientJsonRpcMessage,
@@ -310,7 +323,7 @@ impl HttpTransportClient {
     }
 }
 
-/// Why a connection failed: the last cause says it best.
+/// Returns the innermost cause of a failed connection, which says best why.
 fn root_cause(error: &hyper_util::client::legacy::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
@@ -319,7 +332,8 @@ fn root_cause(error: &hyper_util::client::legacy::Error) -> String {
     sanitized(&cause.to_string())
 }
 
-/// What rmcp is told where a server is silent when it is asked what it may not know.
+/// Returns the error that rmcp is given in place of an answer if a server is silent when asked with
+/// `server/discover`, so that it goes on with `initialize`.
 pub(crate) fn unanswered_probe(id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::invalid_request("nothing came", None), Some(id))
 }
@@ -332,20 +346,21 @@ fn request_id(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     }
 }
 
-/// The media type alone, in small letters.
+/// Returns the media type of an answer in lower case, without its parameters.
 fn content_type(response: &Response<Incoming>) -> Option<String> {
     let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next()?.trim().to_ascii_lowercase())
 }
 
-/// The languages that the header of an answer names, whatever the number of its lines.
+/// Returns the languages that the `Content-Language` lines of an answer name, joined. `None` if there is no
+/// such line.
 fn content_language(response: &Response<Incoming>) -> Option<String> {
     let lines = response.headers().get_all(CONTENT_LANGUAGE).iter();
     let lines: Vec<_> = lines.map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
     (!lines.is_empty()).then(|| lines.join(", "))
 }
 
-/// The headers of one request, from what rmcp gives.
+/// Makes the headers of one request from what rmcp gives: session, token, and its own.
 fn request_headers(
     session: Option<&str>,
     token: Option<String>,
@@ -433,10 +448,11 @@ impl StreamableHttpClient for HttpTransportClient {
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
-/// A body up to a bound, with errors that are a type.
+/// A body up to a bound, whose errors are of one type.
 type BoundedBody = MapErr<Limited<Incoming>, fn(BoxError) -> io::Error>;
 
-/// Events on their way to rmcp. Each message is judged by itself.
+/// A stream of events on its way to rmcp, which records every message. Each message is judged by itself, and
+/// late answers to a `server/discover` that was given up are taken out.
 struct TappedSseStream {
     events: SseStream<BoundedBody>,
     http: HttpTransportClient,

@@ -1,7 +1,9 @@
-//! A modern server tells what changes only to those who listen; a cache wants to know it.
+//! The subscription to changes at a modern server, for a cache. Such a server tells what changes only to those
+//! who listen.
 //!
-//! What comes is seen before rmcp takes it, where all messages are. Here the stream is asked for, and kept flowing. When it
-//! ends, or was never granted, answers are kept for their time and no longer, as with a server that tells nothing.
+//! What comes is recorded before rmcp takes it, where all messages are. Here the stream is asked for, and kept
+//! flowing. When it ends, or was never granted, answers are kept for their time and no longer, as with a server
+//! that tells nothing.
 //!
 //! Rules: G3.
 
@@ -9,12 +11,13 @@ use rmcp::model::{ServerPeerInfo, SubscriptionFilter};
 use rmcp::{Peer, RoleClient};
 use tokio::task::JoinHandle;
 
-/// A stream of changes, until this is dropped.
+/// A stream of notifications about changes, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct ChangeSubscription(JoinHandle<()>);
 
 impl ChangeSubscription {
-    /// Listens for what the server says it tells; none where it tells nothing.
+    /// Subscribes, in a task of its own, to the changes of listings that the server says it tells. Returns
+    /// `None` if it tells none, or if it is a legacy server, which tells them without being asked.
     pub(crate) fn begin(peer: Peer<RoleClient>, info: &ServerPeerInfo) -> Option<Self> {
         let able = &info.capabilities;
         let mut filter = SubscriptionFilter::new();

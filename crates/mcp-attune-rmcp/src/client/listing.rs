@@ -1,7 +1,7 @@
-//! A whole listing: its items, and the tools among them that cannot be used.
+//! Complete listings: all pages together, and the tools among them that cannot be used.
 //!
-//! Over HTTP in the modern era, a tool with an invalid `x-mcp-header` is dropped, because nobody can tell which headers a
-//! call of it needs. What is dropped is kept beside the others, with the reason.
+//! Over HTTP in the modern era, a tool with an invalid `x-mcp-header` is dropped, because nobody can tell which
+//! headers a call of it needs. What is dropped is kept beside the others, with the reason.
 //!
 //! Rules: H5.
 
@@ -12,26 +12,27 @@ use std::sync::{Arc, PoisonError, RwLock};
 use mcp_attune_wire::schema::{DeclaredHeaders, HeaderDeclarationError};
 use serde_json::Value;
 
-/// All items of a listing, page after page.
+/// All items of a listing, from all of its pages, in order. It dereferences to a slice of the items as JSON.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CompleteListing {
     items: Vec<Value>,
     dropped: Vec<DroppedTool>,
+    /// The headers that the tools declare, in a listing of tools whose calls mirror arguments in headers.
     declared: Arc<ToolHeaders>,
 }
 
-/// A tool that was left out.
+/// A tool that was left out of a listing.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct DroppedTool {
-    /// The tool as it was listed.
+    /// The tool as the server listed it.
     pub tool: Value,
-    /// What is wrong with its schema, and where.
+    /// What is wrong with the headers that its schema declares, and where.
     pub why: HeaderDeclarationError,
 }
 
 impl DroppedTool {
-    /// Its name.
+    /// Returns its name; empty if it has none.
     #[must_use]
     pub fn name(&self) -> &str {
         self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
@@ -39,12 +40,12 @@ impl DroppedTool {
 }
 
 impl CompleteListing {
-    /// Everything that was listed.
+    /// Makes a listing of everything that was listed.
     pub(crate) fn of_items(items: Vec<Value>) -> Self {
         Self { items, ..Self::default() }
     }
 
-    /// Tools, without those whose headers cannot be known.
+    /// Makes a listing of tools, without those whose header declarations are invalid.
     pub(crate) fn of_tools(listed: Vec<Value>) -> Self {
         let (mut items, mut dropped, mut tools) =
             (Vec::with_capacity(listed.len()), Vec::new(), HashMap::new());
@@ -72,7 +73,7 @@ impl CompleteListing {
         Self { items, dropped, declared: Arc::new(ToolHeaders(tools)) }
     }
 
-    /// The tools that were left out, and why.
+    /// Returns the tools that were left out, and why.
     ///
     /// Rules: H5.
     #[must_use]
@@ -94,16 +95,18 @@ impl Deref for CompleteListing {
     }
 }
 
-/// The headers that tools declare, or why nobody can know them, by name. Tools without any are not in it.
+/// The headers that tools declare, or why they cannot be known, by the tool's name. Tools without any are not
+/// in it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct ToolHeaders(HashMap<Box<str>, Result<Arc<DeclaredHeaders>, HeaderDeclarationError>>);
 
-/// What was last listed.
+/// The headers of the latest listing of tools on a connection, shared with its transport. `None` inside means
+/// that the tools were not listed yet.
 #[derive(Debug, Default)]
 pub(crate) struct LatestToolHeaders(RwLock<Option<Arc<ToolHeaders>>>);
 
 impl LatestToolHeaders {
-    /// Takes a listing over.
+    /// Takes the headers of a listing over, in place of those before.
     pub(crate) fn learn(&self, headers: &Arc<ToolHeaders>) {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, headers)) {
@@ -112,17 +115,18 @@ impl LatestToolHeaders {
         }
     }
 
-    /// The tools cannot be listed, and need not be asked for again.
+    /// Notes that the tools cannot be listed, so that calls do not try again. Headers that are known stay.
     pub(crate) fn give_up(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
     }
 
-    /// Whether there was a listing.
+    /// Returns whether the tools were listed, or are known not to be listable.
     pub(crate) fn is_known(&self) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// What a tool declares, where it declares anything.
+    /// Returns the headers that a tool declares, or what is wrong with them. `None` if it declares none or is
+    /// not known.
     pub(crate) fn declared_by(
         &self,
         tool: &str,

@@ -1,4 +1,4 @@
-//! A connection to any server.
+//! The client half: a connection to any MCP server, over HTTP or to a program.
 
 mod sanitize;
 

@@ -1,9 +1,10 @@
-//! A program as rmcp's transport: one message a line, the program ended with the connection.
+//! A program as a transport of rmcp: one message a line, and the program ended with the connection.
 //!
-//! rmcp has such a transport. This one bounds a line, keeps what came as it came, and tells why a program is silent.
+//! rmcp has such a transport. This one bounds a line, keeps what came as it came, and tells why a program is
+//! silent.
 //!
-//! 1. A program that is silent when it is asked what it may not know is asked in the older way. The time for that runs from
-//!    when it has read the question, where the system tells: one that still starts is not silent.
+//! 1. A program that does not answer `server/discover` is asked with `initialize`. The time for that runs from
+//!    when it has read the question, if the system tells: one that still starts is not silent.
 //! 2. What answers a question that was given up is dropped.
 //! 3. Of a program that ends it is known whether it had read anything.
 
@@ -34,46 +35,52 @@ use super::profile::CallerProfile;
 use super::sent;
 use super::wire_recorder::WireRecorder;
 
-/// Messages that wait for a program to read.
+/// Maximum number of messages that wait to be written because the program does not read.
 const QUEUE_CAPACITY: usize = 16;
-/// How long a program that closed its output may take to end, so that we can say how it did.
+/// How long is waited for the exit of a program that closed its output, so that the error can say how it ended,
+/// and for the last lines of its standard error.
 const PROGRAM_EXIT_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often is looked whether a program has read what it was asked.
+/// How often is checked whether a program has read what it was asked.
 const READ_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How much of a line on a program's standard error is shown.
+/// Maximum length of a line of a program's standard error; of a longer one the start is shown.
 const MAX_STDERR_LINE_BYTES: usize = 16 << 10;
 
-/// The two pipes of a program, and the program.
+/// A running program and its pipes.
 pub(crate) struct ProgramTransport {
+    /// The command, for errors.
     at: String,
-    /// None once it is closed.
+    /// The queue of lines to be written, `None` once the transport is closed.
     to: Option<mpsc::Sender<Vec<u8>>>,
-    /// Writes what is sent, so that a send which is given up does not leave half a line behind.
+    /// The task that writes the queue to the program, so that a send which is cancelled does not leave half a
+    /// line behind.
     writer: JoinHandle<()>,
     lines: BoundedLineReader<ChildStdout>,
     process: Option<RunningProgram>,
-    /// Until the first answer: what the program has not read yet.
+    /// Until the first answer: tells what the program has not read yet. Dropped then, because it keeps the pipe
+    /// open.
     unread: Option<StdinBacklog>,
-    /// How many bytes were written to it.
+    /// How many bytes were written to the program.
     written: Arc<AtomicU64>,
+    /// The `server/discover` that is not answered yet.
     probe: Option<DiscoverProbe>,
+    /// How long the program has to answer it.
     patience: Duration,
-    /// Passes on what the program says on its standard error.
+    /// The task that passes the program's standard error on to the host, if that is piped.
     errors: Option<JoinHandle<()>>,
     bytes: usize,
     profile: CallerProfile,
     kept: Arc<WireRecorder>,
 }
 
-/// A question that an older program may not know, and may not answer.
+/// A `server/discover`, which a legacy program may not know and not answer.
 struct DiscoverProbe {
     id: RequestId,
-    /// When the program had read it.
+    /// When the program had read it, or was taken to have, because the system does not tell.
     read: Option<Instant>,
 }
 
 impl ProgramTransport {
-    /// Starts a program with our environment.
+    /// Starts a program with our environment. Fails if it cannot be started; nothing is sent yet.
     pub(crate) fn open(
         at: String,
         name: &str,
@@ -114,13 +121,15 @@ impl ProgramTransport {
         })
     }
 
-    /// How many bytes the program has not read; none where the system does not tell, or where nothing was written yet.
+    /// Returns how many bytes the program has not read. `None` if the system does not tell, or if nothing was
+    /// written yet.
     fn unread_bytes(&self) -> Option<u64> {
         let written = self.written.load(Ordering::Relaxed);
         self.unread.as_ref().and_then(StdinBacklog::bytes).filter(|_| written > 0)
     }
 
-    /// Until when an answer to the probe is waited for, or looked whether it was read. Rule 1.
+    /// Returns until when to wait for a line before the probe is looked at again (rule 1): the end of its
+    /// patience once the program has read it, else the next check whether it has. `None` if there is no probe.
     fn probe_deadline(&mut self) -> Option<Instant> {
         let (unread, now) = (self.unread_bytes(), Instant::now());
         let knows = self.unread.is_some();
@@ -131,7 +140,7 @@ impl ProgramTransport {
         Some(probe.read.map_or(now + READ_POLL_INTERVAL, |read| read + self.patience))
     }
 
-    /// The next line. None where the probe has been waited for long enough.
+    /// Reads the next line. `None` if the probe has run out of patience.
     async fn next_line(&mut self) -> Option<io::Result<Option<BoundedLine>>> {
         loop {
             let Some(until) = self.probe_deadline() else { return Some(self.lines.next_line().await) };
@@ -148,7 +157,8 @@ impl ProgramTransport {
         }
     }
 
-    /// What a line holds, if it is a message.
+    /// Parses a line and records it. `None` if it is not a message, which is recorded as stray, or is to be
+    /// dropped (rule 2).
     fn parse_line(&mut self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
         self.kept.notify_host(&WireEvent::Came(line));
         match serde_json::from_slice(line) {
@@ -171,7 +181,7 @@ impl ProgramTransport {
         }
     }
 
-    /// The output is closed: how did the program end?
+    /// Records how the program ended, after its output was closed.
     async fn record_exit(&mut self) {
         let status = match &mut self.process {
             Some(process) => {
@@ -197,6 +207,7 @@ impl ProgramTransport {
     }
 }
 
+/// Writes the queued lines to a program, until the queue is closed or the program's input is.
 async fn write_lines(mut to: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, written: Arc<AtomicU64>) {
     while let Some(line) = queue.recv().await {
         if to.write_all(&line).await.is_err() {
@@ -206,7 +217,7 @@ async fn write_lines(mut to: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, wri
     }
 }
 
-/// Shows the host what a program says on its standard error, line by line.
+/// Tells the host what a program writes to its standard error, line by line.
 async fn forward_stderr(errors: ChildStderr, kept: Arc<WireRecorder>) {
     let mut lines = BoundedLineReader::new(errors, MAX_STDERR_LINE_BYTES);
     while let Ok(Some(line)) = lines.next_line().await {
@@ -219,7 +230,7 @@ async fn forward_stderr(errors: ChildStderr, kept: Arc<WireRecorder>) {
     }
 }
 
-/// How a program ended.
+/// Describes how a program ended: `with exit code 1`, or `by signal …`.
 fn describe_exit(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("with exit code {code}"),

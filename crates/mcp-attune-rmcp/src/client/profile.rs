@@ -1,13 +1,14 @@
-//! Who a client is to a server: what is said of it with every request.
+//! The profile of a caller: what a client says of it with every request.
 //!
 //! 1. The language preference goes into `_meta`, to the letter, and over HTTP into one `Accept-Language` line.
-//! 2. The context goes into `_meta`. With [`context_beside_params`](CallerProfile::context_beside_params) that of a `tools/call` stands beside `params`
-//!    instead, which strict servers refuse.
-//! 3. Features are the settings of an extension among the capabilities. The modern era declares those with every
-//!    request, the legacy one with `initialize`, for as long as the session lasts.
-//! 4. A capability that is declared is among the features as well: `sampling`, `elicitation`, `roots`, and `tasks` for that
-//!    extension. One that was said already, or its opposite, is not said again.
-//! 5. Nothing is said that was not put in: by default there is neither a preference nor a context nor a feature.
+//! 2. The context goes into `_meta`. With [`context_beside_params`](CallerProfile::context_beside_params) that
+//!    of a `tools/call` stands beside `params` instead, which strict servers refuse.
+//! 3. Features are the settings of an extension among the capabilities. The modern era declares those with
+//!    every request, the legacy one with `initialize`, for as long as the session lasts.
+//! 4. A capability that is declared is among the features as well: `sampling`, `elicitation`, `roots`, and
+//!    `tasks` for that extension. One that was said already, or its opposite, is not said again.
+//! 5. Nothing is said that was not put in: by default there is neither a preference nor a context nor a
+//!    feature.
 //!
 //! Rules: C1, F1, F15, L16, L19.
 
@@ -27,9 +28,9 @@ use serde_json::{Value, json};
 
 use super::sanitize::sanitized;
 
-/// The version of the settings that features are declared in.
+/// The version of the content negotiation settings that features are declared in.
 const SETTINGS_VERSION: &str = "1.0";
-/// All that a context can tell.
+/// All fields that a context can have.
 const ALL_CONTEXT_FIELDS: [ClientContextField; 4] = [
     ClientContextField::Timezone,
     ClientContextField::CurrentTimestamp,
@@ -37,7 +38,8 @@ const ALL_CONTEXT_FIELDS: [ClientContextField; 4] = [
     ClientContextField::UserLocation,
 ];
 
-/// What a client says of itself with a request. Cloning it is cheap, and the default says nothing.
+/// What a client says of its caller with a request. It is immutable: each method returns a changed copy.
+/// Cloning it is cheap, and the default says nothing.
 ///
 /// ```
 /// use mcp_attune_rmcp::CallerProfile;
@@ -60,7 +62,7 @@ const ALL_CONTEXT_FIELDS: [ClientContextField; 4] = [
 #[derive(Clone)]
 pub struct CallerProfile(Arc<RenderedProfile>);
 
-/// What was put in.
+/// What was put into a profile.
 #[derive(Clone, Default)]
 struct ProfileInput {
     language: Option<AcceptLanguage>,
@@ -70,16 +72,19 @@ struct ProfileInput {
     capabilities: ClientCapabilities,
 }
 
-/// What was put in, and what it comes to in a request.
+/// What was put into a profile, and what it comes to in a request, rendered once.
 #[derive(Default)]
 struct RenderedProfile {
     said: ProfileInput,
     /// The capabilities, with the features among their extensions.
     declared: ClientCapabilities,
+    /// The same as JSON.
     declared_value: Value,
+    /// The feature tags as they are sent, mirrored capabilities included.
     tags: Vec<Box<str>>,
+    /// The context as JSON, parsed and as text. `None` if there is nothing to tell.
     context: Option<(Value, Box<str>)>,
-    /// All of it, to tell one caller from another.
+    /// All of it as one text, which tells callers apart in a cache.
     key: Arc<str>,
 }
 
@@ -92,6 +97,7 @@ impl Default for CallerProfile {
 }
 
 impl CallerProfile {
+    /// Renders what was put in.
     fn from_input(said: ProfileInput) -> Self {
         let tags = sent_tags(&said);
         let mut declared = said.capabilities.clone();
@@ -122,13 +128,14 @@ impl CallerProfile {
         Self::from_input(said)
     }
 
-    /// With this language preference, to the letter.
+    /// Returns the profile with this language preference, which is sent to the letter.
     #[must_use]
     pub fn language(&self, preference: AcceptLanguage) -> Self {
         self.edited(|said| said.language = Some(preference))
     }
 
-    /// With the languages of the preference only: no script, region or variant. Where nothing is left, no preference.
+    /// Returns the profile with only the languages of its preference: no script, region or variant, which help
+    /// to tell people apart. If nothing is left, there is no preference.
     ///
     /// Rules: L19.
     #[must_use]
@@ -139,7 +146,7 @@ impl CallerProfile {
         })
     }
 
-    /// With no language preference at all.
+    /// Returns the profile without any language preference.
     ///
     /// Rules: L19.
     #[must_use]
@@ -147,11 +154,12 @@ impl CallerProfile {
         self.edited(|said| said.language = None)
     }
 
-    /// With these feature tags, instead of those that were there.
+    /// Returns the profile with these feature tags instead of those that it had.
     ///
     /// # Errors
     ///
-    /// A tag that no server could read. Those that mean nothing to us are sent: a server may know them.
+    /// A tag that no server could read, or too many. Tags that mean nothing to us are sent: a server may know
+    /// them.
     pub fn features<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Result<Self, ProfileFeatureError> {
         let mut features: Vec<Box<str>> = Vec::new();
         for tag in tags {
@@ -171,13 +179,13 @@ impl CallerProfile {
         Ok(self.edited(|said| said.features = features))
     }
 
-    /// With this time, place and locale. Coordinates are sent as exact as they are given.
+    /// Returns the profile with this time, place and locale. Coordinates are sent as exactly as they are given.
     #[must_use]
     pub fn context(&self, context: ClientContext) -> Self {
         self.edited(|said| said.context = context)
     }
 
-    /// With the context of a `tools/call` beside `params` instead of in `_meta`.
+    /// Returns the profile with the context of a `tools/call` beside `params` instead of in `_meta`.
     ///
     /// Rules: C1.
     #[must_use]
@@ -185,13 +193,14 @@ impl CallerProfile {
         self.edited(|said| said.beside = true)
     }
 
-    /// With these capabilities. What a server then asks for must be answered by whoever declares them.
+    /// Returns the profile with these client capabilities. Whoever declares them must be able to answer what a
+    /// server then asks.
     #[must_use]
     pub fn capabilities(&self, capabilities: ClientCapabilities) -> Self {
         self.edited(|said| said.capabilities = capabilities)
     }
 
-    /// The language preference as it is sent.
+    /// Returns the language preference as it is sent. `None` if there is none.
     #[must_use]
     pub fn preference(&self) -> Option<&str> {
         self.accept_language().map(AcceptLanguage::as_str)
@@ -201,36 +210,36 @@ impl CallerProfile {
         self.0.said.language.as_ref()
     }
 
-    /// The feature tags as they are sent, the mirrored capabilities after the others.
+    /// Iterates over the feature tags as they are sent, mirrored capabilities after the others.
     ///
     /// Rules: F15.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         self.0.tags.iter().map(AsRef::as_ref)
     }
 
-    /// The tags that were asked for, without those that only mirror capabilities.
+    /// Iterates over the tags that were asked for, without those that only mirror capabilities.
     pub(crate) fn requested_tags(&self) -> impl Iterator<Item = &str> {
         self.0.said.features.iter().map(AsRef::as_ref)
     }
 
-    /// The capabilities as they are declared, with the features in them.
+    /// Returns the client capabilities as they are declared, with the features among their extensions.
     #[must_use]
     pub fn declared_capabilities(&self) -> &ClientCapabilities {
         &self.0.declared
     }
 
-    /// All that makes an answer to this caller another one than to the next.
+    /// Returns a text that holds everything which can make an answer to this caller differ from one to another.
     ///
     /// Rules: G3, L18.
     pub(crate) fn cache_key(&self) -> &str {
         &self.0.key
     }
 
-    /// Writes into a request what this caller says in `_meta`. A request of the modern era, which names its version
-    /// there, declares the capabilities too.
+    /// Writes what this caller says into the `_meta` of a request. A request of the modern era, which names its
+    /// version there, declares the capabilities too.
     ///
-    /// This is what a connection does with each of its requests; it is here for clients that have a transport of their
-    /// own. What stands beside `params`, and in headers, such a transport has to write itself.
+    /// This is what a connection does with each of its requests; it is here for clients that have a transport
+    /// of their own. Such a transport has to write what stands beside `params`, and in headers, itself.
     ///
     /// ```
     /// use mcp_attune_rmcp::{CallerProfile, language::AcceptLanguage};
@@ -258,14 +267,15 @@ impl CallerProfile {
         }
     }
 
-    /// The context that stands beside the `params` of a request, as JSON.
+    /// Returns the context as JSON if it is to stand beside the `params` of this request, and `None` if it goes
+    /// into `_meta`.
     pub(crate) fn params_sibling_context(&self, request: &ClientRequest) -> Option<&str> {
         let beside = self.0.said.beside && request.method() == method::TOOLS_CALL;
         self.0.context.as_ref().filter(|_| beside).map(|(_, text)| &**text)
     }
 }
 
-/// What a caller told is not shown: only that there is something.
+/// Shows the language preference and the feature tags, but of the context only which fields are told.
 impl fmt::Debug for CallerProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallerProfile")
@@ -276,7 +286,8 @@ impl fmt::Debug for CallerProfile {
     }
 }
 
-/// The features as they are sent.
+/// Returns the feature tags as they are sent: those that were asked for, and one for each declared capability
+/// that is neither asked for nor negated (`!sampling`) among them, up to the number that servers read.
 fn sent_tags(said: &ProfileInput) -> Vec<Box<str>> {
     let ProfileInput { capabilities, features, .. } = said;
     let mirrored = [
@@ -295,15 +306,15 @@ fn sent_tags(said: &ProfileInput) -> Vec<Box<str>> {
     tags
 }
 
-/// Why a feature tag cannot be sent.
+/// Why a feature tag cannot be sent. The tags in it are shortened and safe to show.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ProfileFeatureError {
-    /// It breaks the grammar.
+    /// The tag breaks the grammar.
     Malformed(String, IgnoredTagReason),
-    /// It is longer than servers read.
+    /// The tag is longer than servers read.
     TooLong(String),
-    /// There are more than servers read.
+    /// There are more tags than servers read.
     TooMany,
 }
 

@@ -1,7 +1,9 @@
-//! What is sent for a message: its body with what its caller says, and the headers that mirror it.
+//! Renders what is sent for a message: its body with what the caller's profile says, and the headers that
+//! mirror it.
 //!
-//! rmcp mirrors arguments in headers too, but by a reading of its own: the last listing of a name, numbers as they are
-//! printed, no bound on integers. Here both halves of Attune share one emitter, and whatever it writes our own checks accept.
+//! rmcp mirrors arguments in headers too, but by a reading of its own: the last listing of a name, numbers as
+//! they are printed, no bound on integers. Here both halves of Attune share one emitter, and whatever it writes
+//! our own checks accept.
 //!
 //! Rules: C1, H12, L16.
 
@@ -17,7 +19,8 @@ use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 use super::listing::LatestToolHeaders;
 use super::profile::CallerProfile;
 
-/// The body of a message. A request says what its own profile says, and without one the `usual`.
+/// Renders the body of a message. A request says what the profile in its extensions says, or `usual` if it has
+/// none.
 pub(crate) fn render_body(
     message: &mut ClientJsonRpcMessage,
     usual: &CallerProfile,
@@ -36,7 +39,8 @@ pub(crate) fn render_body(
     Ok(body)
 }
 
-/// Adds the headers of a request that is sent with this body, in place of those that rmcp made.
+/// Adds the headers that mirror a request with this body, in place of those that rmcp made. In the legacy era
+/// that is only `Accept-Language`. A body that nests too deeply to be parsed gets none.
 pub(crate) fn insert_mirrored_headers(headers: &mut HeaderMap, body: &[u8], learned: &LatestToolHeaders) {
     // What we wrote can be read, but for arguments that nest deeper than any server has to bear.
     let Ok(message) = Message::parse(body) else { return };

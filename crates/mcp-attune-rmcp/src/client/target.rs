@@ -1,4 +1,4 @@
-//! Where a server is: a URL, or a program that is started for it.
+//! Where a server is: at a URL, or a program that is started for the connection.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,19 +27,24 @@ use super::sanitize::sanitized;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ServerTarget {
-    /// A server that is there already, over HTTP.
+    /// A server that runs already, over HTTP. The URL has a scheme `http` or `https`, a host, and no user or
+    /// password.
     Url(Uri),
-    /// A program that is started, and spoken to over its pipes.
+    /// A program that is started for the connection, spoken to over its pipes, and ended with it.
     Program {
-        /// Its name, looked for in `PATH`, or its path.
+        /// Its path, or its name, which is looked up in `PATH`.
         name: String,
-        /// What it is given on its command line.
+        /// Its command line arguments.
         arguments: Vec<String>,
     },
 }
 
 impl ServerTarget {
     /// Reads what a command line has: a URL, or the words after `--`.
+    ///
+    /// # Errors
+    ///
+    /// There is neither, or both, or what there is cannot be used.
     pub fn new(url: Option<&str>, command: &[String]) -> Result<Self, ServerTargetError> {
         match (url, command.split_first()) {
             (Some(_), Some(_)) => Err(ServerTargetError::Both),
@@ -54,7 +59,8 @@ impl ServerTarget {
 }
 
 impl ServerTarget {
-    /// All of it that is not the identity of who asks.
+    /// Returns what names this server in a cache. The query of a URL is left out: it is part of the identity of
+    /// who asks.
     pub(crate) fn cache_name(&self) -> String {
         match self {
             Self::Url(_) => self.to_string(),
@@ -62,7 +68,7 @@ impl ServerTarget {
         }
     }
 
-    /// The query of the URL, which may hold a secret.
+    /// Returns the query of the URL, which may hold a secret.
     pub(crate) fn query(&self) -> Option<&[u8]> {
         match self {
             Self::Url(url) => url.query().map(str::as_bytes),
@@ -71,7 +77,7 @@ impl ServerTarget {
     }
 }
 
-/// Reads a URL.
+/// Parses a URL.
 impl FromStr for ServerTarget {
     type Err = ServerTargetError;
 
@@ -92,7 +98,7 @@ impl FromStr for ServerTarget {
     }
 }
 
-/// The URL without its query, which may hold a secret; the command as it was given.
+/// Shows the URL without its query, which may hold a secret, or the command, shortened and safe for a terminal.
 impl fmt::Display for ServerTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -109,19 +115,19 @@ impl fmt::Display for ServerTarget {
     }
 }
 
-/// Why something is no server to connect to.
+/// Why something is not a server to connect to. `Display` says what to write instead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ServerTargetError {
-    /// Neither a URL nor a program.
+    /// Neither a URL nor a program is given.
     Neither,
-    /// A URL and a program.
+    /// A URL and a program are both given.
     Both,
-    /// A text that is not a URL that begins with `http://` or `https://`.
+    /// The text is not a URL that begins with `http://` or `https://`.
     NotAUrl(String),
-    /// A URL with a name or a password in it.
+    /// The URL holds a user name or a password, which would end up in logs.
     Password,
-    /// A program without a name.
+    /// The name of the program is empty.
     NoName,
 }
 

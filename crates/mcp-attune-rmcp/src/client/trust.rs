@@ -1,10 +1,12 @@
-//! Whose certificates are accepted over HTTPS, and what is wrong with one that is not.
+//! Which certificates are accepted over HTTPS, and what is wrong with one that is not.
 //!
-//! 1. The authorities of the system are trusted (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), and those that are
-//!    [named](CertificateTrust::with_authorities).
-//! 2. A server that shows a certificate which was itself named is trusted too, where the name in it is right: private
-//!    servers often sign for themselves, and as an authority at that, which is no certificate of a server by the book.
-//! 3. [`CertificateTrust::accept_any`] checks nothing. Whoever stands between can then read and change everything.
+//! 1. The authorities of the system are trusted (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), and those
+//!    that are [named](CertificateTrust::with_authorities).
+//! 2. A server that shows a certificate which was itself named is trusted too, if the host name in it is right:
+//!    private servers often sign for themselves, and as an authority at that, which by the book is no
+//!    certificate of a server.
+//! 3. [`CertificateTrust::accept_any`] checks nothing. Whoever stands between can then read and change
+//!    everything.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -26,21 +28,23 @@ use rustls::{
 
 use super::sanitize::sanitized;
 
-/// Whose certificates are accepted over HTTPS.
+/// Which certificates are accepted over HTTPS. The default trusts the authorities of the system.
 #[derive(Clone, Debug, Default)]
 pub struct CertificateTrust {
+    /// Certificates that are trusted in addition, as authorities and as those of a server itself.
     authorities: Vec<CertificateDer<'static>>,
+    /// Whether no certificate is checked at all.
     anybody: bool,
 }
 
 impl CertificateTrust {
-    /// Accepts every certificate: for tries on a machine of one's own.
+    /// Accepts every certificate, whatever name it is for: only for experiments on one's own machine.
     #[must_use]
     pub fn accept_any() -> Self {
         Self { anybody: true, ..Self::default() }
     }
 
-    /// Trusts the certificates in a PEM text too, beside those of the system.
+    /// Also trusts the certificates in a PEM text, beside those of the system.
     ///
     /// # Errors
     ///
@@ -60,18 +64,19 @@ impl CertificateTrust {
         Ok(self)
     }
 
-    /// Whether every certificate is accepted.
+    /// Returns whether every certificate is accepted.
     #[must_use]
     pub fn accepts_any(&self) -> bool {
         self.anybody
     }
 }
 
-/// How a server is trusted, which a plain URL does not need.
+/// Makes the TLS configuration for a connection to `url`. For a URL without TLS it is one that trusts nobody
+/// and loads no certificates.
 ///
 /// # Errors
 ///
-/// What is missing for it, in a sentence.
+/// What is missing, in a sentence: for instance, the system has no root certificates.
 pub fn client_tls_config(url: &Uri, trust: &CertificateTrust) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
@@ -95,7 +100,8 @@ pub fn client_tls_config(url: &Uri, trust: &CertificateTrust) -> Result<ClientCo
     Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
-/// Rules 1 and 2.
+/// Implements rules 1 and 2: the usual verification, whose verdict is overruled only if the certificate is not
+/// signed by anybody trusted, was itself named, and is for the right host. Other verdicts stand.
 #[derive(Debug)]
 struct NamedOrSignedVerifier {
     usual: Arc<WebPkiServerVerifier>,
@@ -145,7 +151,7 @@ impl ServerCertVerifier for NamedOrSignedVerifier {
     }
 }
 
-/// Rule 3.
+/// Implements rule 3: accepts every certificate. The signatures of the handshake are still verified.
 #[derive(Debug)]
 struct AcceptAnyVerifier(Arc<CryptoProvider>);
 
@@ -186,28 +192,29 @@ impl ServerCertVerifier for AcceptAnyVerifier {
     }
 }
 
-/// Whether a certificate is signed by nobody who is trusted. The second has no name of its own in rustls: a certificate
-/// of an authority, shown as that of a server.
+/// Returns whether the verdict on a certificate is that nobody trusted has signed it. The second condition has
+/// no name of its own in rustls: a certificate of an authority that is shown as that of a server.
 fn is_unsigned(why: &CertificateError) -> bool {
     matches!(why, CertificateError::UnknownIssuer) || format!("{why:?}").contains("CaUsedAsEndEntity")
 }
 
-/// What is wrong with the certificate of a server.
+/// What is wrong with the certificate of a server. `Display` completes a sentence that begins with "the
+/// certificate".
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ServerCertificateProblem {
     /// Nobody who is trusted has signed it.
     Untrusted,
-    /// It is for other names.
+    /// It is for other host names than the one of the URL.
     OtherName {
-        /// The names that it is for.
+        /// The names that it is for, safe to show; empty if they are unknown.
         names: String,
     },
-    /// It was valid once.
+    /// Its time of validity is over.
     Expired,
-    /// It is not valid yet.
+    /// Its time of validity has not begun.
     NotYetValid,
-    /// Something else.
+    /// Something else, in the words of the TLS library.
     Other(String),
 }
 
@@ -227,12 +234,14 @@ impl fmt::Display for ServerCertificateProblem {
 /// What went wrong with TLS, if that is why a connection failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TlsFault {
+    /// The certificate of the server was not accepted.
     Certificate(ServerCertificateProblem),
     /// What answers does not speak TLS.
     NoTls,
 }
 
-/// Looks for a failure of TLS among the causes of another.
+/// Looks for a failure of TLS among the causes of an error. `None` if there is none, or one that is not in
+/// [`TlsFault`].
 pub(crate) fn find_tls_fault(error: &(dyn StdError + 'static)) -> Option<TlsFault> {
     let mut cause = Some(error);
     while let Some(error) = cause {

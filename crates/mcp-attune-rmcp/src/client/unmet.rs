@@ -1,4 +1,4 @@
-//! What a caller asked for and did not get.
+//! The preferences of a caller that an answer did not honour.
 //!
 //! No answer is refused for it: most servers negotiate nothing, and their answers are read as they are.
 //!
@@ -17,37 +17,37 @@ use super::options::Era;
 use super::profile::CallerProfile;
 use super::sanitize::sanitized;
 
-/// A preference that was not honoured, for the user to be told.
+/// A preference that was not honoured, for the user to be told. `Display` is a sentence.
 ///
 /// Rules: F16.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum UnmetPreference {
-    /// The server does not negotiate content, so that feature tags mean nothing to it.
+    /// The server does not negotiate content, so feature tags mean nothing to it.
     Features {
-        /// The tags.
+        /// The tags that were asked for.
         tags: Vec<String>,
     },
-    /// A legacy session has the features that it began with.
+    /// A legacy session keeps the features that it began with, and these were not among them.
     Session {
         /// The tags that it does not have.
         tags: Vec<String>,
     },
-    /// The answer does not have the format.
+    /// The answer does not have the format that was asked for.
     Format(ContentFormat),
-    /// The answer does not say its language.
+    /// A language was asked for, and the answer does not say its own.
     NoLanguage {
         /// The preference.
         wanted: String,
     },
-    /// The answer is in another language.
+    /// The answer says that it is in none of the languages that were asked for.
     Language {
         /// The preference.
         wanted: String,
-        /// The language that the server says it is in.
+        /// The languages that the answer says it is in, as the server wrote them.
         given: String,
-        /// Whether it is text that was written for a person: then dates, numbers and money may be in the language all the
-        /// same, because writing them needs no translation.
+        /// Whether it is text that was written for a person: then dates, numbers and money may be in the
+        /// language that was asked for all the same, because writing them needs no translation.
         written: bool,
     },
 }
@@ -84,7 +84,7 @@ impl fmt::Display for UnmetPreference {
     }
 }
 
-/// Tags, each in backquotes.
+/// Displays tags, each in backquotes.
 struct QuotedTags<'t>(&'t [String]);
 
 impl fmt::Display for QuotedTags<'_> {
@@ -96,7 +96,7 @@ impl fmt::Display for QuotedTags<'_> {
     }
 }
 
-/// What of a profile a result does not honour.
+/// Returns what of a profile a result does not honour.
 pub(crate) fn find_unmet(
     connection: &Connection,
     profile: &CallerProfile,

@@ -1,9 +1,9 @@
-//! Answers as they came, kept beside what rmcp makes of them.
+//! Records answers as they came, beside what rmcp makes of them.
 //!
-//! rmcp reads an answer into its own types and drops the members that they do not have. Both of our ends, HTTP and
-//! pipes, show every message to [`WireRecorder`] before rmcp sees it. A request that wants its answer as text carries a
-//! [`AnswerSlot`] among its extensions, which never leave this program; `WireRecorder` knows the slots of the requests on their way,
-//! and nothing else, so it holds no more than is being waited for.
+//! rmcp reads an answer into its own types and drops the members that they do not have. Both transports, HTTP
+//! and pipes, show every message to [`WireRecorder`] before rmcp sees it. A request that wants its answer as
+//! text carries an [`AnswerSlot`] among its extensions, which never leave this program. The recorder knows the
+//! slots of the requests that are on their way and nothing else, so it holds no more than is being waited for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -21,39 +21,48 @@ use super::error::ClientError;
 use super::host::{ClientHost, WireEvent};
 use super::sanitize::sanitized;
 
-/// How a legacy server asks a person.
+/// The method by which a legacy server asks a person.
 pub(crate) const ELICITATION_METHOD: &str = method::ELICITATION_CREATE;
-/// How many questions may be open.
+/// Maximum number of questions whose text is kept until they are answered. Of further ones rmcp's reading is
+/// used.
 const MAX_OPEN_ELICITATIONS: usize = 16;
 
-/// Where the answer of one request goes, or why there is none that can be used.
+/// Where the answer to one request is put: the `result` as it was written, or why there is none that can be
+/// used. It is set at most once.
 pub(crate) type AnswerSlot = Arc<AnswerCell>;
 type AnswerCell = OnceLock<Result<Box<RawValue>, ClientError>>;
 
-/// What a connection saw that rmcp does not tell.
+/// What a connection saw on the wire that rmcp does not tell. One for each attempt to connect, shared by its
+/// transport, its handler and its requests.
 #[derive(Default, Debug)]
 pub(crate) struct WireRecorder {
     seen: Mutex<WireRecords>,
-    /// Who is told what has changed at the server, and as which.
+    /// The cache that is told of changes at the server, and the name of the server in it.
     told: OnceLock<(Arc<AnswerCache>, Arc<str>)>,
     host: Option<Arc<dyn ClientHost>>,
 }
 
+/// The records, behind one lock.
 #[derive(Default, Debug)]
 struct WireRecords {
+    /// The slots of requests that are on their way. They are weak: a request that nobody waits for any more is
+    /// cleaned up when the next one is sent.
     waiting: HashMap<RequestId, Weak<AnswerCell>>,
-    /// The latest question who the server is, and what it answered.
+    /// The latest `server/discover` or `initialize`, with the slot of its answer.
     introduction: Option<IntroductionRequest>,
-    /// The id of a `server/discover` that was given up for an `initialize`.
+    /// The id of a `server/discover` that was given up for an `initialize`. A late answer to it is dropped.
     given_up: Option<RequestId>,
-    /// What the server asks, as it was written.
+    /// The `params` of the server's open `elicitation/create` requests, as they were written.
     questions: HashMap<RequestId, Box<RawValue>>,
+    /// The first thing that came and is not a message, safe to show.
     stray: Option<String>,
+    /// The latest failure of the transport, which rmcp reports in fewer words or not at all.
     trouble: Option<ClientError>,
-    /// Whether a program ended without having read anything.
+    /// Whether a program ended without having read anything that it was sent.
     unread: bool,
 }
 
+/// A request by which the server is asked to introduce itself.
 #[derive(Debug)]
 struct IntroductionRequest {
     id: RequestId,
@@ -61,6 +70,7 @@ struct IntroductionRequest {
     slot: AnswerSlot,
 }
 
+/// A message with an id, and its result if it is a successful answer.
 #[derive(Deserialize)]
 struct AnswerResultView<'a> {
     id: RequestId,
@@ -68,7 +78,7 @@ struct AnswerResultView<'a> {
     result: Option<&'a RawValue>,
 }
 
-/// An answer, whether it is a result or an error.
+/// A message with an id, of which only matters whether it is an answer.
 #[derive(Deserialize)]
 struct AnswerKindView {
     id: RequestId,
@@ -82,6 +92,7 @@ impl AnswerKindView {
     }
 }
 
+/// A request of the server.
 #[derive(Deserialize)]
 struct ServerRequestView<'a> {
     id: RequestId,
@@ -90,7 +101,7 @@ struct ServerRequestView<'a> {
     params: &'a RawValue,
 }
 
-/// Where an answer says its language.
+/// The places where an answer can say its language: the `_meta` of its result, or of the `data` of its error.
 #[derive(Deserialize)]
 struct AnswerMetaView {
     result: Option<ResultMetaView>,
@@ -108,7 +119,8 @@ struct ResultMetaView {
     meta: Option<HashMap<String, Box<RawValue>>>,
 }
 
-/// What the header of an answer and its `_meta` say of its language, where they do not say the same.
+/// Returns what the `Content-Language` header of an answer and its `_meta` say, if they do not say the same.
+/// `None` if they agree or `_meta` says nothing.
 ///
 /// Rules: L16.
 pub(crate) fn language_contradiction(header: &str, answer: &[u8]) -> Option<String> {
@@ -127,7 +139,7 @@ impl WireRecorder {
         Self { host, ..Self::default() }
     }
 
-    /// Something goes over the wire.
+    /// Tells the host, if there is one, what goes over the wire.
     pub(crate) fn notify_host(&self, wire: &WireEvent<'_>) {
         if let Some(host) = &self.host {
             host.on_wire_event(wire);
@@ -138,7 +150,8 @@ impl WireRecorder {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A message is about to leave.
+    /// Records that a message is about to be sent: registers its slot, or that the server is asked to introduce
+    /// itself.
     pub(crate) fn record_sent(&self, message: &ClientJsonRpcMessage) {
         let ClientJsonRpcMessage::Request(request) = message else { return };
         let id = request.id.clone();
@@ -161,7 +174,8 @@ impl WireRecorder {
         });
     }
 
-    /// The id of a question that older servers may not know, and may not answer.
+    /// Returns the id of a `server/discover`, which legacy servers may not know and not answer. `None` for
+    /// other messages.
     pub(crate) fn discover_request_id(&self, message: &ClientJsonRpcMessage) -> Option<RequestId> {
         match message {
             ClientJsonRpcMessage::Request(request) => {
@@ -171,19 +185,20 @@ impl WireRecorder {
         }
     }
 
-    /// Whether a message answers a question that was given up.
+    /// Returns whether a message answers the `server/discover` that was given up.
     pub(crate) fn is_answer_to_abandoned(&self, message: &[u8]) -> bool {
         let Some(given_up) = self.with_records(|seen| seen.given_up.clone()) else { return false };
         let answer: Result<AnswerKindView, _> = serde_json::from_slice(message);
         answer.is_ok_and(|answer| answer.is_answer() && answer.id == given_up)
     }
 
-    /// What changes at the server is told to this cache.
+    /// Has changes at the server told to a cache from now on, in which the server is known as `server`.
     pub(crate) fn attach_cache(&self, cache: &Arc<AnswerCache>, server: &Arc<str>) {
         let _ = self.told.set((cache.clone(), server.clone()));
     }
 
-    /// A message came; `malformed` where it contradicts what came with it.
+    /// Records a message that came. `malformed` says that it contradicts what came with it, and becomes the
+    /// answer to its request.
     pub(crate) fn record_received(&self, message: &[u8], malformed: Option<ClientError>) {
         let Ok(AnswerResultView { id, result }) = serde_json::from_slice(message) else {
             return self.record_notification(message);
@@ -195,6 +210,7 @@ impl WireRecorder {
         }
     }
 
+    /// Keeps the text of a question of the server, if the host can answer it.
     fn record_question(&self, message: &[u8]) {
         let Some(host) = &self.host else { return };
         match serde_json::from_slice(message) {
@@ -211,12 +227,12 @@ impl WireRecorder {
         }
     }
 
-    /// The text of a question, once.
+    /// Returns the text of a question and forgets it.
     pub(crate) fn take_question(&self, id: &RequestId) -> Option<Box<RawValue>> {
         self.with_records(|seen| seen.questions.remove(id))
     }
 
-    /// Something came that is no answer.
+    /// Tells the cache if a notification says that something changed.
     fn record_notification(&self, message: &[u8]) {
         let Some((cache, server)) = self.told.get() else { return };
         if let Some(change) = Message::parse(message).ok().as_ref().and_then(ChangeNotification::read) {
@@ -224,7 +240,8 @@ impl WireRecorder {
         }
     }
 
-    /// A question has its answer, or will have none.
+    /// Puts the answer to a request, or why there is none, into its slot. A second answer to the same request
+    /// is ignored.
     pub(crate) fn settle(&self, id: &RequestId, answer: Result<&RawValue, ClientError>) {
         self.with_records(|seen| {
             let introduction = seen.introduction.as_ref().filter(|asked| asked.id == *id);
@@ -236,25 +253,27 @@ impl WireRecorder {
         });
     }
 
-    /// What the server said about itself.
+    /// Returns what the server answered when it was asked to introduce itself. `None` if it has not, or not in
+    /// a usable way.
     pub(crate) fn introduction(&self) -> Option<Box<RawValue>> {
         self.checked_introduction().ok().flatten()
     }
 
-    /// The same, or why it cannot be trusted.
+    /// Returns the same, or why the answer cannot be trusted.
     pub(crate) fn checked_introduction(&self) -> Result<Option<Box<RawValue>>, ClientError> {
         let said = self.with_records(|seen| seen.introduction.as_ref()?.slot.get().cloned());
         said.transpose()
     }
 
-    /// How the server was last asked to introduce itself.
+    /// Returns the method by which the server was last asked to introduce itself.
     pub(crate) fn introduction_method(&self) -> &'static str {
         self.with_records(|seen| {
             seen.introduction.as_ref().map_or(method::SERVER_DISCOVER, |asked| asked.method)
         })
     }
 
-    /// Something came that is no message. The first of it is kept, to be shown when nothing better comes.
+    /// Records something that came and is not a message. The first is kept, at most 1024 bytes of it, to be
+    /// shown in an error if no answer comes.
     pub(crate) fn record_stray(&self, text: &[u8]) {
         self.with_records(|seen| {
             seen.stray.get_or_insert_with(|| {
@@ -268,12 +287,13 @@ impl WireRecorder {
         self.with_records(|seen| seen.stray.clone())
     }
 
-    /// Something failed that rmcp may tell in fewer words, or not at all.
+    /// Records a failure of the transport, which rmcp may report in fewer words or not at all.
     pub(crate) fn record_failure(&self, error: &ClientError) {
         self.with_records(|seen| seen.trouble = Some(error.clone()));
     }
 
-    /// The same, told to the request that it happened to, where that waits for an answer.
+    /// Records a failure as the answer to the request that it happened to, if that waits for one, else as one
+    /// of the transport.
     pub(crate) fn record_failure_for(&self, request: Option<&RequestId>, error: &ClientError) {
         let waits = |id: &&RequestId| self.with_records(|seen| seen.waiting.contains_key(*id));
         match request.filter(waits) {
@@ -282,12 +302,12 @@ impl WireRecorder {
         }
     }
 
-    /// A program ended, and had read nothing of what it was sent.
+    /// Records that a program ended and had read nothing of what it was sent.
     pub(crate) fn record_ended_unread(&self) {
         self.with_records(|seen| seen.unread = true);
     }
 
-    /// Whether what was sent was read, as far as that is known.
+    /// Returns whether what was sent was read, as far as that is known.
     pub(crate) fn was_input_read(&self) -> bool {
         self.with_records(|seen| !seen.unread)
     }

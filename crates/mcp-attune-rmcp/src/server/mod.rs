@@ -1,4 +1,4 @@
-//! Who is calling, in the handlers of a server.
+//! The server half: who is calling, in the handlers of an rmcp server.
 
 mod caller;
 mod pipe;

@@ -1,8 +1,9 @@
-//! The rules around a server that speaks in lines: what the layer is over HTTP, for pipes.
+//! The transport of rmcp servers over pipes: what the layer is over HTTP.
 //!
 //! 1. rmcp's own types drop `clientContext`, which stands beside `params`, so the lines are read here.
 //! 2. A line that cannot be read in one way is answered here, and so is one that is too long.
-//! 3. The caller goes with the request to its handler; the language that the handler chose comes back with the answer.
+//! 3. The caller goes with the request to its handler; the language that the handler chose comes back with the
+//!    answer.
 //!
 //! Rules: C1, G4, H13, H14, L3, L20.
 
@@ -20,10 +21,11 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-/// How many requests may wait for their answers.
+/// Maximum number of requests that may wait for their answers; one more is refused.
 const MAX_PENDING_REQUESTS: usize = 4096;
 
-/// A transport for rmcp servers over two pipes, or anything that can be read and written.
+/// A transport for rmcp servers over two pipes, or anything that can be read and written, with the rules of
+/// Attune on it.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
@@ -44,11 +46,14 @@ const MAX_PENDING_REQUESTS: usize = 4096;
 /// ```
 pub struct AttuneTransport<R, W> {
     lines: BoundedLineReader<R>,
+    /// Maximum length of a line in bytes, for the message about one that is longer.
     limit: usize,
+    /// The rules. The lock is never held across an await.
     relay: Arc<Mutex<LineRelay>>,
-    /// None once it is closed.
+    /// The writing end, `None` once it is closed. Answers of handlers and of our own take turns.
     output: Arc<tokio::sync::Mutex<Option<W>>>,
-    /// An answer of our own that is being written. It outlives a call of `receive`, which may be dropped at any time.
+    /// An answer of our own that is being written. It is kept here because `receive` may be dropped at any
+    /// time, and half a line must not be left behind.
     writing: Option<PendingWrite>,
 }
 
@@ -60,7 +65,8 @@ impl<R: fmt::Debug, W> fmt::Debug for AttuneTransport<R, W> {
     }
 }
 
-/// The standard input and output of this process, as a transport with these settings.
+/// Makes a transport over the standard input and output of this process. Nothing else may write to the standard
+/// output.
 ///
 /// # Panics
 ///
@@ -74,9 +80,10 @@ pub fn stdio(
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> AttuneTransport<R, W> {
-    /// Reads a client's lines from `read` and writes the server's to `write`.
+    /// Makes a transport that reads a client's lines from `read` and writes the server's to `write`.
     ///
-    /// Of the settings those about headers have no meaning here.
+    /// Of the settings, `offer`, `policy`, `report_only` and `limits.body` are used; those about hosts,
+    /// headers, sealed ids and listings have no meaning here.
     pub fn new(read: R, write: W, settings: Settings) -> Self {
         let limit = settings.limits.body;
         let relay =
@@ -90,7 +97,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> AttuneTranspo
         }
     }
 
-    /// The message in a line; none where it is answered here, or is nothing that a server could answer.
+    /// Returns the message in a line, with its caller in the extensions. `None` if the line is answered here
+    /// (the answer is queued), or is nothing that a server could answer.
     fn read_client_message(&mut self, text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
         let onward = lock(&self.relay).handle_client_line(text);
         let sent = match onward {
@@ -120,6 +128,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> AttuneTranspo
         }
     }
 
+    /// Prepares an answer of our own to be written before the next line is read.
     fn queue_reply(&mut self, reply: &Reply) {
         let (output, text) = (self.output.clone(), encode_line(reply.body.as_bytes()));
         self.writing = Some(Box::pin(async move { write_output(&output, &text).await }));
@@ -183,11 +192,12 @@ where
     }
 }
 
-/// Nothing that holds the lock can panic halfway through a change.
+/// Locks the rules. Nothing that holds the lock can panic halfway through a change.
 fn lock(relay: &Mutex<LineRelay>) -> MutexGuard<'_, LineRelay> {
     relay.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Writes and flushes one line. Fails if the transport is closed.
 async fn write_output<W: AsyncWrite + Unpin>(
     output: &tokio::sync::Mutex<Option<W>>,
     text: &[u8],

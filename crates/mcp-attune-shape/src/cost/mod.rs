@@ -1,13 +1,20 @@
-//! What it costs at most to check data against a schema that somebody else wrote.
+//! Bounds what it costs to check data against a schema that somebody else wrote.
 //!
-//! 1. A schema is read once, into the parts that the work of a check depends on ([`SchemaCostModel::read`]). What cannot be bounded by
-//!    reading it makes the schema [unusable](mcp_attune::shaping::UnusableReason): a pattern that only a backtracking engine can match, a reference that leaves
-//!    the document, too much to compile.
-//! 2. The steps of a check are counted before it is begun, as if everything had to be looked at and nothing were ever settled
-//!    early. A step is at most some sixty instructions: what the validator takes longer for is counted as more than one.
-//! 3. All checks of one answer share one [`StepBudget`]. What would exceed it is not begun, and counts as a check that failed.
-//! 4. What is short is done at once. What may be long is told apart by a smaller budget ([`StepBudget::short`]), so that a host can
-//!    do it where nobody waits.
+//! A schema is a program: with references, patterns and combinations it can ask for exponential work of a
+//! validator. This module counts the work before it is begun. The count is meant as an upper bound, and is
+//! tested with data that counts how often the validator looks at it (`metered`).
+//!
+//! 1. A schema is read once, into the parts that the work of a check depends on ([`SchemaCostModel::read`]).
+//!    What cannot be bounded by reading it makes the schema [unusable](mcp_attune::shaping::UnusableReason):
+//!    a pattern that only a backtracking engine can match, a reference that leaves the document, too much to
+//!    compile.
+//! 2. The steps of a check are counted before it is begun, as if everything had to be looked at and nothing
+//!    were ever settled early. A step is at most some sixty instructions: what the validator takes longer for
+//!    is counted as more than one.
+//! 3. All checks of one answer share one [`StepBudget`]. What would exceed it is not begun, and counts as a
+//!    check that failed.
+//! 4. What is short is done at once. What may be long is told apart by a smaller budget
+//!    ([`StepBudget::short`]), so that a host can do it where nobody waits.
 //!
 //! How each keyword is counted, and why it is not less:
 //!
@@ -36,65 +43,84 @@ use core::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-/// How many steps the checks of one answer may take.
+/// How many steps the checks of one answer may take together.
 const MAX_STEPS: u64 = 2 << 20;
-/// How many of them are short work.
+/// How many steps they may take where the thread serves other callers too: about a millisecond.
 const SHORT_STEPS: u64 = 100_000;
-/// How many steps may be taken inside each other. Data is at most 127 deep.
+/// How many checks may be nested inside each other, by the nesting of the data and by references. Data is at
+/// most 127 deep. A check that is nested more deeply, as of a schema that refers to itself without going into
+/// the data, is not begun.
 const MAX_DEPTH: usize = 1000;
-/// Steps for a number that is divided exactly.
+/// Steps for `multipleOf` with a number that has to be divided exactly.
 const DIVISION_STEPS: u64 = 160;
-/// Steps for an object, which stands somewhere else in memory.
+/// Steps for any object, whose members stand somewhere else in memory.
 const OBJECT_STEPS: u64 = 3;
-/// Steps for a reference: what came of it may be kept.
+/// Steps for following a reference, apart from the check of its target: the validator may look up and keep
+/// what came of it.
 const REFERENCE_STEPS: u64 = 5;
-/// How many integers beyond the precision of a float can be equal to each other as floats.
+/// How many different integers beyond the precision of a float can be equal to each other as floats, and so
+/// have the same hash.
 const EQUAL_AS_FLOATS: u64 = 2048;
-/// Up to this many elements are compared in pairs, more are hashed.
+/// Up to this many elements the validator compares in pairs for `uniqueItems`; longer lists are hashed.
 const COMPARED_IN_PAIRS: usize = 15;
 
 /// The steps that the checks of one answer may still take together.
+///
+/// It is spent through shared references, and belongs to one thread. A *short* budget is for the first
+/// attempt at a message: if it does not suffice, all that was done is discarded, and the message is shaped
+/// again with a *full* one elsewhere. With a full budget, a check that it does not suffice for counts as
+/// failed, and the rest goes on.
 #[derive(Debug)]
 pub(crate) struct StepBudget {
+    /// Steps that have not been spent.
     left: Cell<u64>,
+    /// Whether a full budget might do what this one could not.
     short: bool,
+    /// Whether something was not done for lack of steps.
     exceeded: Cell<bool>,
 }
 
 impl StepBudget {
-    /// For work that may take as long as anything may.
+    /// Makes a budget for work that may take as long as the bounds allow.
     pub(crate) fn full() -> Self {
         Self { left: Cell::new(MAX_STEPS), short: false, exceeded: Cell::new(false) }
     }
 
-    /// For short work: what it does not suffice for is to be done again with [`full`](Self::full).
+    /// Makes a budget for short work. If it is [exceeded](Self::is_exceeded), the work has to be repeated
+    /// with [`full`](Self::full).
     pub(crate) fn short() -> Self {
         Self { left: Cell::new(SHORT_STEPS), short: true, exceeded: Cell::new(false) }
     }
 
-    /// Whether it is for short work.
+    /// Returns whether this is a budget for short work, so that work without a step count, such as compiling
+    /// a schema or rendering a template, has to be short too.
     pub(crate) fn is_short(&self) -> bool {
         self.short
     }
 
-    /// Notes that it did not suffice.
+    /// Records that the budget did not suffice for something.
     pub(crate) fn mark_exceeded(&self) {
         self.exceeded.set(true);
     }
 
-    /// Whether something was not done that a larger budget might suffice for.
+    /// Returns whether something was not done that a full budget might suffice for. Always false for a full
+    /// budget.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.short && self.exceeded.get()
     }
 
-    /// Takes the steps of reading so many bytes of JSON; false where there are not as many.
+    /// Spends the steps of reading so many bytes of JSON. Returns false if there are not as many left.
     ///
-    /// Reading is linear, so that a full budget suffices for the largest answer once.
+    /// Reading is linear in the bytes. A full budget is charged a step for 32 bytes, so that it suffices for
+    /// the largest answer once; a short one is charged three steps for each byte, so that only small texts
+    /// are read at once.
     pub(crate) fn spend_reading(&self, bytes: usize) -> bool {
         let bytes = steps(bytes);
         self.spend(if self.short { bytes.saturating_mul(3) } else { bytes / 32 })
     }
 
+    /// Spends steps. Returns false, spends nothing and marks the budget as exceeded if there are not as many
+    /// left.
     fn spend(&self, steps: u64) -> bool {
         match self.left.get().checked_sub(steps) {
             Some(left) => {
@@ -109,59 +135,73 @@ impl StepBudget {
     }
 }
 
-/// A schema, as far as the cost of checks depends on it. Parts refer to each other by their place in the list; the whole is
-/// the first.
+/// A schema, reduced to what the cost of a check depends on.
+///
+/// It is a graph: parts refer to each other by their index, and a part that is referred to from several
+/// places, or by itself, is in the list once. The first part is the schema as a whole.
 #[derive(Debug)]
 pub(super) struct SchemaCostModel {
     nodes: Vec<CostNode>,
 }
 
-/// The place of a part in the list.
+/// The index of a part in [`SchemaCostModel::nodes`].
 type NodeId = usize;
 
-/// One part of a schema.
+/// One part of a schema, which is a schema itself: what a check of any data against it costs, and which other
+/// parts are applied to that data, its members or its elements.
 #[derive(Debug, Default)]
 struct CostNode {
     /// Steps for any data.
     base: u64,
     /// Sixteenths of a step for every byte of a string.
     string: u64,
-    /// Steps for a number.
+    /// Steps for a number: 0 without `multipleOf`, else 4 or [`DIVISION_STEPS`].
     number: u64,
-    /// Steps for an object, whatever is in it.
+    /// Lookups of names in every object, whatever is in it. Each is a bisection among the members of the
+    /// object.
     object: u64,
-    /// Whether the elements of a list have to differ.
+    /// Whether the elements of a list have to differ (`uniqueItems`).
     unique: bool,
-    /// What applies to the same data: `allOf`, `anyOf`, `oneOf` and `if`. What they evaluate counts as evaluated.
+    /// Parts that apply to the same data: `allOf`, `anyOf`, `oneOf` and `if`. Members and elements that they
+    /// evaluate count as evaluated, so `unevaluated…` checks them once more.
     branches: Vec<NodeId>,
-    /// `then` and `else`.
+    /// `then` and `else`, which apply to the same data. Both are counted.
     outcomes: Vec<NodeId>,
+    /// `not`, which applies to the same data and evaluates nothing.
     not: Option<NodeId>,
+    /// Targets of `$ref`, `$dynamicRef` and `$recursiveRef`.
     references: Vec<NodeId>,
+    /// `dependentSchemas` and the schemas in `dependencies`, by the member whose presence makes them apply.
     dependents: Vec<(Box<str>, NodeId)>,
-    /// By name, in order.
+    /// The parts of `properties`, sorted by name.
     properties: Vec<(Box<str>, NodeId)>,
+    /// The parts of `patternProperties`. All of them are counted for every member, as if every pattern
+    /// matched.
     patterns: Vec<(PatternCost, NodeId)>,
     /// `additionalProperties`.
     additional: Option<NodeId>,
     unevaluated_properties: Option<NodeId>,
+    /// `propertyNames`, which is checked for the name of every member.
     names: Option<NodeId>,
+    /// `prefixItems`, or `items` where it is a list: one part for each of the first elements.
     prefix: Vec<NodeId>,
+    /// `items`, or `additionalItems` of older drafts.
     items: Option<NodeId>,
     contains: Option<NodeId>,
     unevaluated_items: Option<NodeId>,
-    /// Steps of compiling it, without its parts.
+    /// Steps of compiling this part, without the parts inside of it.
     building: u64,
-    /// How long its JSON pointer is, which the validator keeps for each keyword.
+    /// How many bytes its JSON pointer has. The validator keeps a copy for each keyword, so deep schemas with
+    /// long names take more than their size to compile.
     path: usize,
 }
 
-/// What a match costs.
+/// What matching one regular expression costs.
 #[derive(Clone, Copy, Debug)]
 struct PatternCost {
     /// Steps for any text.
     base: u64,
-    /// Sixteenths of a step for every byte.
+    /// Sixteenths of a step for every byte of the text.
     byte: u64,
 }
 
@@ -172,7 +212,8 @@ impl PatternCost {
 }
 
 impl SchemaCostModel {
-    /// Takes the steps of a check from a budget; false where it does not suffice, and the check is not to be begun.
+    /// Spends the steps of a check of `data`. Returns false if the budget does not suffice; the check must
+    /// not be begun then.
     pub(super) fn spend(&self, data: &Value, budget: &StepBudget) -> bool {
         match self.count(data, budget.left.get()) {
             Some(steps) => budget.spend(steps),
@@ -183,7 +224,8 @@ impl SchemaCostModel {
         }
     }
 
-    /// How many steps a check takes at most; `None` where it is more than `limit`.
+    /// Returns how many steps a check takes at most, or `None` if that is more than `limit`. Counting stops
+    /// at the limit, so that it never takes much longer than the work that it allows.
     fn count(&self, data: &Value, limit: u64) -> Option<u64> {
         let mut count = StepCounter { nodes: &self.nodes, left: limit };
         count.check(0, data, MAX_DEPTH)?;
@@ -191,7 +233,7 @@ impl SchemaCostModel {
     }
 }
 
-/// A number of things as a number of steps.
+/// Converts a number of things to a number of steps.
 fn steps(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
@@ -200,6 +242,11 @@ fn sixteenths(bytes: usize, each: u64) -> u64 {
     steps(bytes).saturating_mul(each) / 16
 }
 
+/// Counts the steps of one check by walking through data and schema together, as the validator would at
+/// worst.
+///
+/// Its methods return `None` as soon as there are more steps than allowed, or more nesting than
+/// [`MAX_DEPTH`].
 struct StepCounter<'a> {
     nodes: &'a [CostNode],
     left: u64,
@@ -211,7 +258,8 @@ impl<'a> StepCounter<'a> {
         Some(())
     }
 
-    /// Counts a check of data against a part of the schema. `None` where there are too many steps.
+    /// Counts a check of data against a part of the schema: its own keywords, its members or elements, and
+    /// then all that applies to the same data. `depth` is how many more checks may be nested inside.
     fn check(&mut self, id: NodeId, data: &Value, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let node = self.nodes.get(id)?;
@@ -247,6 +295,8 @@ impl<'a> StepCounter<'a> {
         if marks { self.mark(id, data, depth) } else { Some(()) }
     }
 
+    /// Counts what a part does with the elements of a list. Every element is counted for `items`, even those
+    /// that `prefixItems` is for.
     fn check_elements(&mut self, node: &'a CostNode, elements: &[Value], depth: usize) -> Option<()> {
         if node.unique {
             self.compare(elements)?;
@@ -260,6 +310,9 @@ impl<'a> StepCounter<'a> {
         Some(())
     }
 
+    /// Counts what a part does with an object: lookups of names, and checks of each member. A member is
+    /// counted for its property, all patterns and `additionalProperties` at once, although the validator
+    /// would leave some of them out.
     fn check_members(
         &mut self,
         node: &'a CostNode,
@@ -296,8 +349,9 @@ impl<'a> StepCounter<'a> {
         present.into_iter().try_for_each(|(_, one)| self.check(*one, data, depth))
     }
 
-    /// Counts what is done to learn which members or elements a part has evaluated: what applies in place is checked once
-    /// more, and so on inside of it.
+    /// Counts what is done to learn which members or elements a part has evaluated, for
+    /// `unevaluatedProperties` and `unevaluatedItems`: what applies in place is checked once more, and so on
+    /// inside of it. Nested `unevaluated…` keywords therefore cost exponentially more.
     fn mark(&mut self, id: NodeId, data: &Value, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let node = self.nodes.get(id)?;
@@ -330,7 +384,9 @@ impl<'a> StepCounter<'a> {
         only_marked.into_iter().try_for_each(|one| self.mark(*one, data, depth))
     }
 
-    /// Counts the comparisons that find two equal elements.
+    /// Counts the comparisons that find two equal elements for `uniqueItems`. Lists and objects, and large
+    /// integers, can be made to have the same hash, so they are counted as if each were compared with each
+    /// that may have its hash.
     fn compare(&mut self, elements: &[Value]) -> Option<()> {
         let (mut lists, mut size_of_lists, mut large) = (0_u64, 0_u64, 0_u64);
         for element in elements {
@@ -355,6 +411,8 @@ impl<'a> StepCounter<'a> {
 }
 
 impl CostNode {
+    /// Returns whether no other part applies to the same data, which is the common case and ends a check
+    /// early.
     fn applies_nothing_in_place(&self) -> bool {
         self.branches.is_empty()
             && self.outcomes.is_empty()
@@ -364,6 +422,7 @@ impl CostNode {
             && self.unevaluated_items.is_none()
     }
 
+    /// Returns whether single members of an object are looked at at all.
     fn looks_at_members(&self) -> bool {
         !self.properties.is_empty()
             || !self.patterns.is_empty()
@@ -373,10 +432,14 @@ impl CostNode {
     }
 }
 
-/// The properties that a schema knows, found for names that come in order.
+/// Finds the properties of a schema for the members of an object, whose names come in ascending order as
+/// well: both lists are gone through once, side by side.
 struct PropertyCursor<'a> {
+    /// The properties that are left. Unless `bisect` is set, those before them have been passed, so names
+    /// must come in ascending order.
     rest: &'a [(Box<str>, NodeId)],
-    /// Whether there are so few names that each is better looked for from the start.
+    /// Whether the object has so few members that each is better searched for by bisection among all
+    /// properties.
     bisect: bool,
 }
 
@@ -401,7 +464,8 @@ impl<'a> PropertyCursor<'a> {
     }
 }
 
-/// Whether a number is no other than the float that it is hashed as.
+/// Returns whether the float that the validator hashes a number as represents it exactly, so that no other
+/// number has the same hash by being rounded to it: floats, and integers up to 2^53.
 fn is_exact(number: &serde_json::Number) -> bool {
     const EXACT: u64 = 1 << 53;
     match (number.as_u64(), number.as_i64()) {
@@ -411,7 +475,8 @@ fn is_exact(number: &serde_json::Number) -> bool {
     }
 }
 
-/// How much there is to compare in a value. As deep as the text was, which its reader has bounded.
+/// Returns how much there is to compare in a value: one for each value in it, and more for long strings. It
+/// recurses as deep as the value is nested, which its reader has bounded.
 fn weight(value: &Value) -> u64 {
     match value {
         Value::String(text) => 1 + steps(text.len()) / 64,

@@ -1,4 +1,8 @@
-//! Reading a schema into the parts that costs depend on, and counting what it takes to compile it.
+//! Reads a schema into the parts that costs depend on, and bounds what it takes to compile it.
+//!
+//! Reading is iterative: parts wait in a list until they are read, and each part of the document is read
+//! once, however many references lead to it. Compiling is counted afterwards, because the validator compiles
+//! a part again for each place where it stands.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
@@ -11,15 +15,22 @@ use super::{
     CostNode, DIVISION_STEPS, MAX_DEPTH, NodeId, PatternCost, SchemaCostModel, pattern, steps, weight,
 };
 
-/// How many steps compiling may take; one is about a keyword.
+/// How many steps compiling may take; one is about a keyword. A schema that needs more is too large.
 const MAX_COMPILE_STEPS: u64 = 40_000;
-/// How many patterns a schema may have.
+/// How many different patterns a schema may have. Each is compiled several times to learn its size.
 const MAX_PATTERNS: usize = 100;
-/// Up to this many strings of an `enum` are compared one by one.
+/// Up to this many strings of an `enum` the validator compares one by one; more are hashed.
 const COMPARED_STRINGS: u64 = 10;
 
 impl SchemaCostModel {
     /// Reads a schema.
+    ///
+    /// # Errors
+    ///
+    /// Returns why nothing can be checked against the schema: a keyword with a value that it cannot have, a
+    /// pattern that cannot be matched in linear time, a reference out of the document, or too much to
+    /// compile. Keywords that the model does not know cost nothing beyond their number, and are left to the
+    /// validator.
     pub(crate) fn read(schema: &Value) -> Result<Self, UnusableReason> {
         let mut reader = CostModelReader::new(schema);
         reader.collect_anchors(schema, true);
@@ -46,22 +57,34 @@ impl SchemaCostModel {
     }
 }
 
+/// The state of reading one schema.
 struct CostModelReader<'a> {
+    /// The whole document, which references are resolved in.
     root: &'a Value,
-    /// The `$id` of the whole.
+    /// The `$id` of the whole. References that begin with it stay inside the document.
     own_id: Option<&'a str>,
-    /// Whether `id` is an `$id`, as it once was.
+    /// Whether `id` has the meaning of `$id`, as in draft 4.
     old: bool,
+    /// The parts that have an `$anchor` or `$dynamicAnchor`, by its name.
     anchors: HashMap<&'a str, &'a Value>,
-    /// Whether an inner part has an `$id`: what references inside of it mean depends on that.
+    /// Whether an inner part has an `$id`. References inside of it are relative to that, which is not
+    /// modelled: a schema that has both nested ids and references cannot be used.
     nested_ids: bool,
+    /// Whether there is any reference.
     refers: bool,
+    /// The parts so far, in the order in which they were met; those that wait are empty.
     nodes: Vec<CostNode>,
-    /// Where the parts stand that have been met, by their address.
+    /// The parts that have been met, by the address of their JSON value. The document does not move while it
+    /// is read.
     met: HashMap<usize, NodeId>,
+    /// The parts that have been met and not read yet.
     waiting: Vec<(NodeId, &'a Value)>,
+    /// The parts that references lead to. The validator compiles each of them once, apart from the place
+    /// where it stands.
     targets: HashSet<NodeId>,
+    /// The cost of each distinct pattern.
     patterns: HashMap<&'a str, PatternCost>,
+    /// The compiled sizes of all distinct patterns together, in bytes.
     size_of_patterns: usize,
 }
 
@@ -84,7 +107,8 @@ impl<'a> CostModelReader<'a> {
         }
     }
 
-    /// Finds names of parts. As deep as the text was, which its reader has bounded.
+    /// Finds the names of parts, and whether inner parts have ids, anywhere in the document. `whole` is true
+    /// for the root. It recurses as deep as the document is nested, which its reader has bounded.
     fn collect_anchors(&mut self, value: &'a Value, whole: bool) {
         match value {
             Value::Array(elements) => {
@@ -102,11 +126,13 @@ impl<'a> CostModelReader<'a> {
         }
     }
 
+    /// Returns the length of the JSON pointer of a part that has been met.
     fn path(&self, id: NodeId) -> usize {
         self.nodes.get(id).map_or(0, |node| node.path)
     }
 
-    /// The place of a part, which is read later. `path` is the length of its JSON pointer.
+    /// Returns the index of a part, and makes it wait to be read if it has not been met before. `path` is the
+    /// length of its JSON pointer; of several the longest is kept.
     fn enqueue_node(&mut self, schema: &'a Value, path: usize) -> NodeId {
         let id = *self.met.entry(ptr::from_ref(schema) as usize).or_insert_with(|| {
             self.nodes.push(CostNode::default());
@@ -119,10 +145,13 @@ impl<'a> CostModelReader<'a> {
         id
     }
 
+    /// Enqueues the elements of a list of schemas. The pointer of each is counted as six bytes longer, for
+    /// its index.
     fn enqueue_nodes(&mut self, schemas: &'a [Value], path: usize) -> Vec<NodeId> {
         schemas.iter().map(|schema| self.enqueue_node(schema, path + 6)).collect()
     }
 
+    /// Reads one part. Its inner parts are enqueued, and known by their index from then on.
     fn node(&mut self, schema: &'a Value, path: usize) -> Result<CostNode, UnusableReason> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
@@ -140,6 +169,7 @@ impl<'a> CostModelReader<'a> {
         Ok(node)
     }
 
+    /// Adds what one keyword costs to a part. `path` is the length of the JSON pointer of the keyword.
     fn keyword(
         &mut self,
         node: &mut CostNode,
@@ -238,7 +268,11 @@ impl<'a> CostModelReader<'a> {
             .collect()
     }
 
-    /// Where a reference leads; `None` for one that says nothing.
+    /// Returns the part that a reference leads to; `None` for the empty reference, which says nothing.
+    ///
+    /// Supported are `#`, JSON pointers with percent-encoding, anchors, and all of these behind the
+    /// document's own `$id`. Everything else makes the schema unusable, because the target would not be
+    /// counted.
     fn reference(&mut self, reference: &'a str) -> Result<Option<NodeId>, UnusableReason> {
         if reference.is_empty() {
             return Ok(None);
@@ -261,6 +295,8 @@ impl<'a> CostModelReader<'a> {
         Ok(Some(id))
     }
 
+    /// Returns what a pattern costs. Fails if the engine cannot match it, or if the schema has too many
+    /// patterns or too large ones.
     fn pattern(&mut self, text: &'a str) -> Result<PatternCost, UnusableReason> {
         if let Some(known) = self.patterns.get(text) {
             return Ok(*known);
@@ -279,20 +315,21 @@ impl<'a> CostModelReader<'a> {
     }
 }
 
-/// Sixteenths of a step that a format takes for a byte.
+/// Sixteenths of a step that checking a `format` takes for a byte of a string.
 const FORMAT_BYTE: u64 = 24;
-/// The same for names that may be Punycode.
+/// The same for host names, which may be Punycode.
 const HOSTNAME_BYTE: u64 = 100;
-/// The same for what is a whole language.
+/// The same for `regex`: the text is parsed as a whole regular expression.
 const REGEX_BYTE: u64 = 1600;
 
-/// What it takes to look for names in an object.
+/// Counts what it takes to look for names in an object. Fails if one of them is no string.
 fn names_steps(names: &[Value]) -> Result<u64, UnusableReason> {
     let one = |name: &Value| Some(1 + steps(name.as_str()?.len()) / 32);
     names.iter().map(one).sum::<Option<u64>>().ok_or(UnusableReason::Invalid)
 }
 
-/// Strings alone are hashed; anything else is compared value by value.
+/// Adds what an `enum` costs. The validator hashes the values if all of them are strings or null; otherwise
+/// it compares them one by one.
 fn count_enum(node: &mut CostNode, values: &[Value]) {
     let all: u64 = values.iter().map(weight).fold(0, u64::saturating_add);
     let strings = values.iter().all(|value| value.is_string() || value.is_null());
@@ -303,7 +340,8 @@ fn count_enum(node: &mut CostNode, values: &[Value]) {
     node.building += all / 8 + lists.saturating_mul(all) / 64;
 }
 
-/// The text of a JSON pointer that is part of a URI.
+/// Decodes the percent-encoding of a JSON pointer in a URI fragment. Returns `None` if it is malformed or no
+/// UTF-8.
 fn decoded(pointer: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.bytes();
@@ -314,12 +352,16 @@ fn decoded(pointer: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Counts what compiling takes: every part once for each place that it stands at, and what applies in place beside an
-/// `unevaluatedProperties` or `unevaluatedItems` once more at every level.
+/// Counts the steps of compiling: every part once for each place that it stands at, and what applies in place
+/// beside an `unevaluatedProperties` or `unevaluatedItems` once more at every level.
+///
+/// Its methods return `None` as soon as there are more steps than [`MAX_COMPILE_STEPS`], or more nesting than
+/// `MAX_DEPTH`.
 struct CompileCounter<'a> {
     nodes: &'a [CostNode],
     left: u64,
-    /// The parts whose evaluated members are being looked for: the validator goes through these once.
+    /// The parts whose evaluated members are being looked for, by index. The validator does not go into one
+    /// of them again, so references that lead back end there.
     marking: Vec<bool>,
 }
 
@@ -329,6 +371,8 @@ impl<'a> CompileCounter<'a> {
         Some(())
     }
 
+    /// Counts compiling a part with all parts inside of it. References are not followed: their targets are
+    /// compiled on their own.
     fn compile(&mut self, id: NodeId, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let node: &'a CostNode = self.nodes.get(id)?;
@@ -343,6 +387,8 @@ impl<'a> CompileCounter<'a> {
         if unevaluated.iter().any(Option::is_some) { self.mark(id, depth) } else { Some(()) }
     }
 
+    /// Counts compiling what looks for evaluated members or elements of a part: everything that applies in
+    /// place is compiled once more, references included.
     fn mark(&mut self, id: NodeId, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let node: &'a CostNode = self.nodes.get(id)?;

@@ -1,11 +1,18 @@
-//! Characters that are written by name or by number: `&eacute;`, `&#233;`, `&#xe9;`.
+//! Decodes HTML character references: `&eacute;`, `&#233;` and `&#xe9;`.
+//!
+//! Only references that end with a semicolon count. Browsers know some names without one as well; here
+//! those are text.
 
 use std::borrow::Cow;
 
-/// The longest name, with the `#` and `x` of numbers.
+/// The longest reference between `&` and `;`, in bytes, with the `#` and the `x` of numbers. What is
+/// longer is text; the limit keeps the search for `;` short.
 const MAX_ENTITY_BYTES: usize = 10;
 
-/// The text with every reference to a character replaced. What is none stays as it is.
+/// Replaces every character reference in a text by its character. Whatever is no reference stays as it
+/// is, so no text is refused. Borrows the text if it has no `&`.
+///
+/// The result may hold control characters, which were written by number. The writer cleans them.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let Some(mut at) = text.find('&') else { return Cow::Borrowed(text) };
     let mut out = String::with_capacity(text.len());
@@ -34,7 +41,8 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The character that a text begins with by reference, and how many bytes that has.
+/// Reads the reference that a text begins with. Returns its character and its length in bytes with `&`
+/// and `;`, or `None` if there is none.
 fn reference(text: &str) -> Option<(char, usize)> {
     let name = text.strip_prefix('&')?;
     let end = name.bytes().take(MAX_ENTITY_BYTES + 1).position(|byte| byte == b';')?;
@@ -46,7 +54,8 @@ fn reference(text: &str) -> Option<(char, usize)> {
     Some((char, end + 2))
 }
 
-/// What is no character is shown as U+FFFD.
+/// Returns the character of a decimal or hexadecimal number, given without `#`. Numbers that are no
+/// character, and zero, give U+FFFD; `None` if it is no number.
 fn numeric_character(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -56,7 +65,7 @@ fn numeric_character(number: &str) -> Option<char> {
     Some(char::from_u32(code).filter(|_| code != 0).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// The names of HTML 4, and `apos`, in the order of the alphabet.
+/// The names of HTML 4 and `apos`, sorted for a binary search.
 #[rustfmt::skip]
 const NAMES: &[(&str, char)] = &[
     ("AElig", '\u{c6}'), ("Aacute", '\u{c1}'), ("Acirc", '\u{c2}'), ("Agrave", '\u{c0}'),

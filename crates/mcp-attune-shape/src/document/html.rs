@@ -1,26 +1,31 @@
-//! HTML onto a page: what each tag does.
+//! Reads HTML, and writes it on a page: what each tag does.
+//!
+//! This is no complete HTML parser. Elements that text depends on are remembered while they are open,
+//! and closed as browsers close them in the common cases where a closing tag is missing. All other
+//! elements are transparent: they may end a paragraph, and their text is read.
 
 use super::entity::decode;
 use super::inline::InlineMark;
 use super::page::DocumentWriter;
 use super::token::{HtmlToken, HtmlTokenizer, attribute};
 
-/// How many elements are remembered as open. What is deeper has no effect but for its text.
+/// How many elements are remembered as open. Elements inside of so many have no effect, but their text
+/// is read; the limit bounds the search for what a tag closes.
 const MAX_OPEN_ELEMENTS: usize = 256;
 
-/// Elements that hold nothing, and have no tag that closes them.
+/// Elements without content, which have no closing tag.
 const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
 
-/// Elements whose content is not read: it is no text, or nobody sees it.
+/// Elements whose content is skipped, because it is no text or nobody sees it.
 const UNREAD: [&str; 17] = [
     "script", "style", "title", "textarea", "iframe", "noembed", "noframes", "xmp", "template", "svg",
     "audio", "video", "canvas", "object", "datalist", "select", "map",
 ];
 
-/// Elements that stand apart from what is before and after them.
+/// Elements that end the paragraph before and after them, and have no other effect.
 const BLOCKS: [&str; 33] = [
     "address",
     "article",
@@ -57,27 +62,40 @@ const BLOCKS: [&str; 33] = [
     "thead",
 ];
 
-/// An element that has to be closed.
+/// An element that text depends on, and that has to be closed on the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OpenElement {
+    /// `ul`, `ol`, `menu`
     List,
+    /// `li`
     Item,
+    /// `blockquote`
     Quote,
+    /// `pre`, `listing`
     Preformatted,
+    /// `h1` to `h6`
     Heading,
+    /// `b` and `strong`, `i` and `em`, `s`, `del` and `strike`
     Marked(InlineMark),
+    /// `code`, `kbd`, `samp`, `tt`
     Code,
+    /// `a`
     Link,
+    /// `q`, a quotation within a line
     Quotation,
+    /// `table`
     Table,
+    /// `tr`
     Row,
+    /// `td`, `th`
     Cell,
 }
 
 impl OpenElement {
-    /// How many there are.
+    /// The number of different elements, with each mark counted by itself.
     const COUNT: usize = 14;
 
+    /// Returns the position of the element in `HtmlReader::counts`, below [`COUNT`](Self::COUNT).
     fn index(self) -> usize {
         match self {
             Self::List => 0,
@@ -97,6 +115,7 @@ impl OpenElement {
         }
     }
 
+    /// Returns the element of a name in lower case, or `None` if it needs no closing.
     fn of(name: &str) -> Option<Self> {
         Some(match name {
             "ul" | "ol" | "menu" => Self::List,
@@ -117,30 +136,36 @@ impl OpenElement {
         })
     }
 
+    /// Returns whether the element is part of a table, so that its end may close a cell.
     fn is_in_table(self) -> bool {
         matches!(self, Self::Table | Self::Row | Self::Cell)
     }
 }
 
-/// Writes a whole document.
+/// Writes a whole document, and stops when the page is full.
 pub(super) fn write(html: &str, page: &mut DocumentWriter) {
     let mut reader = HtmlReader::default();
     reader.read(html, page);
     reader.finish(page);
 }
 
-/// What is open while HTML is read.
+/// The elements that are open while HTML is read.
+///
+/// It can be given a document in pieces, because Markdown has its HTML in pieces.
 #[derive(Default)]
 pub(super) struct HtmlReader {
+    /// The open elements that text depends on, the outermost first.
     open: Vec<OpenElement>,
-    /// How many of each kind are open.
+    /// How many of each are open, so that a closing tag without an opening one costs no search.
     counts: [usize; OpenElement::COUNT],
-    /// The element that is not read, and how many of its name are open.
+    /// The name of the element that is being skipped, and how many elements of that name are open,
+    /// itself included. `None` while text is read.
     unread: Option<(String, usize)>,
 }
 
 impl HtmlReader {
-    /// Writes a piece of HTML. What it leaves open goes on with the next.
+    /// Writes a piece of HTML. Elements that it leaves open stay open for the next piece. Stops when
+    /// the page is full.
     pub(super) fn read(&mut self, html: &str, page: &mut DocumentWriter) {
         for token in HtmlTokenizer::new(html) {
             if page.is_full() {
@@ -155,15 +180,18 @@ impl HtmlReader {
         }
     }
 
-    /// Whether text is read now.
+    /// Returns whether text is read now, and not skipped inside of a hidden element or a script.
     pub(super) fn is_reading(&self) -> bool {
         self.unread.is_none()
     }
 
+    /// Closes everything that is open. Must be called at the end of the document.
     pub(super) fn finish(&mut self, page: &mut DocumentWriter) {
         self.close_from(0, page);
     }
 
+    /// Opens an element by its name in lower case: skips it, writes it if it has no content, or
+    /// remembers it and opens it on the page.
     fn open_tag(&mut self, name: &str, attributes: &str, page: &mut DocumentWriter) {
         if let Some((unread, count)) = &mut self.unread {
             if unread == name && !attributes.ends_with('/') {
@@ -210,6 +238,8 @@ impl HtmlReader {
         }
     }
 
+    /// Closes the innermost open element of this name, and everything inside of it. Does nothing if
+    /// there is none.
     fn close_tag(&mut self, name: &str, page: &mut DocumentWriter) {
         if let Some((unread, count)) = &mut self.unread {
             if unread == name {
@@ -231,7 +261,9 @@ impl HtmlReader {
         }
     }
 
-    /// Closes what ends where an element begins, although no tag says so.
+    /// Closes the elements that end where this one begins although no tag says so: the item or the cell
+    /// before it in the same list or table, the row before a row, and a link or a heading that is still
+    /// open.
     fn close_implied(&mut self, element: OpenElement, page: &mut DocumentWriter) {
         let until = match element {
             OpenElement::Item => OpenElement::List,
@@ -254,7 +286,9 @@ impl HtmlReader {
         }
     }
 
-    /// Where the innermost element of a kind stands. What is outside of a cell cannot be closed from inside it.
+    /// Returns where the innermost open element of this kind is. `None` if there is none, or it is
+    /// outside of the table cell that is open: what is in a cell cannot close it, apart from parts of
+    /// the table.
     fn position(&self, element: OpenElement) -> Option<usize> {
         if self.counts.get(element.index()).is_none_or(|count| *count == 0) {
             return None;
@@ -270,7 +304,7 @@ impl HtmlReader {
         None
     }
 
-    /// Closes everything from a place on, the innermost first.
+    /// Closes all elements from this position on, the innermost first.
     fn close_from(&mut self, at: usize, page: &mut DocumentWriter) {
         while self.open.len() > at {
             let Some(element) = self.open.pop() else { return };
@@ -292,6 +326,7 @@ impl HtmlReader {
     }
 }
 
+/// Writes an element without content: a line break, a line across or an image. Others have no effect.
 fn void_element(name: &str, attributes: &str, page: &mut DocumentWriter) {
     match name {
         "br" => page.line_break(),
@@ -304,12 +339,13 @@ fn void_element(name: &str, attributes: &str, page: &mut DocumentWriter) {
     }
 }
 
-/// The number that a list begins with.
+/// Returns the number of the first item of a list: its attribute `start`, or 1 if that is no number.
 fn list_start(attributes: &str) -> u64 {
     attribute(attributes, "start").and_then(|start| start.trim().parse().ok()).unwrap_or(1)
 }
 
-/// Whether a browser would not show an element.
+/// Returns whether the attributes say that a browser shows nothing of the element: `hidden`, or a style
+/// with `display: none` or `visibility: hidden`. Style sheets and classes are not looked at.
 fn is_hidden(attributes: &str) -> bool {
     if attributes.is_empty() {
         return false;
@@ -323,7 +359,8 @@ fn is_hidden(attributes: &str) -> bool {
     attribute(attributes, "hidden").is_some() || style().is_some()
 }
 
-/// A name in lower case; no name that is known is longer than this.
+/// Returns the name of a tag in lower case, cut to 16 characters, which is longer than any name that is
+/// known here.
 fn lowercase_name(name: &str) -> String {
     name.chars().take(16).map(|char| char.to_ascii_lowercase()).collect()
 }

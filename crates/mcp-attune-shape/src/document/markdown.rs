@@ -1,4 +1,7 @@
-//! Markdown onto a page.
+//! Reads Markdown, and writes it on a page.
+//!
+//! The parser is `pulldown-cmark`, with GitHub's extensions. HTML inside of the document goes through
+//! the same reader as HTML documents do, so that scripts and hidden text are left out here too.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -6,7 +9,8 @@ use super::html::HtmlReader;
 use super::inline::InlineMark;
 use super::page::DocumentWriter;
 
-/// Writes a whole document.
+/// Writes a whole document, and stops when the page is full. Front matter in YAML is written as
+/// preformatted text.
 pub(super) fn write(markdown: &str, page: &mut DocumentWriter) {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -25,19 +29,23 @@ pub(super) fn write(markdown: &str, page: &mut DocumentWriter) {
     html.finish(page);
 }
 
+/// The state between two events of the parser.
 struct MarkdownReader<'p> {
+    /// The page that is written.
     page: &'p mut DocumentWriter,
-    /// What HTML between the Markdown leaves open.
+    /// Elements that HTML between the Markdown has left open. Text is skipped while they hide it;
+    /// images are not.
     html: HtmlReader,
-    /// A block of HTML, which comes line by line.
+    /// The HTML block that is open. It comes line by line, and is read once it is whole.
     block: Option<String>,
-    /// The description of an image, and its address.
+    /// The image that is open: its description so far, and its address.
     alt: Option<(String, String)>,
-    /// The name of a footnote whose text follows.
+    /// The name of a footnote whose first paragraph follows.
     footnote: Option<String>,
 }
 
 impl MarkdownReader<'_> {
+    /// Passes one event of the parser on to the page.
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -65,6 +73,7 @@ impl MarkdownReader<'_> {
         }
     }
 
+    /// Adds text to the description of the image that is open, or to the page if no HTML hides it.
     fn text(&mut self, text: &str) {
         match &mut self.alt {
             Some((alt, _)) => alt.push_str(text),
@@ -73,6 +82,8 @@ impl MarkdownReader<'_> {
         }
     }
 
+    /// Opens what a tag begins. Tags that plain text has no form for are skipped, but not the text
+    /// inside of them.
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph => {
@@ -100,6 +111,7 @@ impl MarkdownReader<'_> {
         }
     }
 
+    /// Closes what [`start`](Self::start) opened.
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Paragraph | TagEnd::FootnoteDefinition => self.page.end_paragraph(),

@@ -1,21 +1,24 @@
-//! Tables, row by row.
+//! A table of a document, collected row by row until it is complete and its number of columns is known.
 
 use super::DocumentStyle;
 
-/// How many columns a table has at most; what is beyond is joined to the last.
+/// How many columns a table has at most. The text of further cells is joined to the last one, so that
+/// nothing is lost.
 const MAX_COLUMNS: usize = 100;
 
-/// A table that is being read.
+/// A table that is being read. Its cells are written in their style already, each on one line.
 #[derive(Default)]
 pub(super) struct DocumentTable {
+    /// The rows so far, the last of which may be open.
     rows: Vec<Vec<String>>,
-    /// Whether a cell is open.
+    /// Whether a cell is open, so that text belongs to it.
     pub(super) in_cell: bool,
-    /// How many tables are open inside a cell.
+    /// How many tables are open inside of a cell. Their text is text of that cell.
     pub(super) nested: usize,
 }
 
 impl DocumentTable {
+    /// Begins a row, unless the last one has no cell yet.
     pub(super) fn open_row(&mut self) {
         // A row without cells is none.
         if self.rows.last().is_none_or(|row| !row.is_empty()) {
@@ -23,6 +26,7 @@ impl DocumentTable {
         }
     }
 
+    /// Begins a cell, and a row if there is none.
     pub(super) fn open_cell(&mut self) {
         if self.rows.is_empty() {
             self.rows.push(Vec::new());
@@ -30,6 +34,7 @@ impl DocumentTable {
         self.in_cell = true;
     }
 
+    /// Ends the cell with its text, whose line breaks become blanks.
     pub(super) fn close_cell(&mut self, text: &str) {
         self.in_cell = false;
         let Some(row) = self.rows.last_mut() else { return };
@@ -41,7 +46,11 @@ impl DocumentTable {
         }
     }
 
-    /// The blocks that the table is written as: itself, or a paragraph for each cell where there is one column.
+    /// Returns the blocks that the table is written as: one block with all rows, or a paragraph for
+    /// each cell if there is only one column, as in tables that are there for the layout.
+    ///
+    /// Rows without text are left out. In Markdown the first row is the heading, padded to the number
+    /// of columns; shorter rows below need no padding.
     pub(super) fn finish(self, style: DocumentStyle) -> Vec<String> {
         let filled = |row: &Vec<String>| row.iter().any(|cell| !cell.is_empty());
         let rows: Vec<_> = self.rows.into_iter().filter(filled).collect();

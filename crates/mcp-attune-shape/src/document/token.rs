@@ -1,44 +1,50 @@
-//! HTML as tokens: text, tags that open and tags that close.
+//! The HTML tokenizer: an iterator over text, opening tags and closing tags.
 //!
-//! It reads what browsers read, as far as text depends on it, and never fails: comments, declarations and what is left
-//! open at the end are skipped, and a `<` that begins nothing is text. What `script`, `style` and their like hold is skipped
-//! here, because nothing in it is a tag. One pass, nothing is held.
+//! It reads what browsers read, as far as text depends on it, and never fails: comments, declarations
+//! and what is left open at the end are skipped, and a `<` that begins nothing is text. The content of
+//! `script`, `style` and the like is skipped here, because nothing in it is a tag. It takes one pass
+//! over the text, and holds nothing.
 
-/// A piece of HTML.
+/// A piece of HTML, borrowed from the document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum HtmlToken<'h> {
-    /// Text with references in it, such as `&amp;`.
+    /// Text in which character references such as `&amp;` are not decoded.
     Text(&'h str),
-    /// A tag that opens an element: its name as written, and the text of its attributes.
+    /// A tag that opens an element: its name in the case that it is written in, and the text of its
+    /// attributes, which [`attribute`] reads. A `/` at the end of the tag is part of the attributes.
     Open(&'h str, &'h str),
-    /// A tag that closes one.
+    /// A tag that closes an element, by its name in the case that it is written in.
     Close(&'h str),
 }
 
-/// Elements whose content is text of another kind, up to the tag that closes them.
+/// Elements whose content is no HTML, and is skipped up to the tag that closes them.
 const RAW_TEXT_ELEMENTS: [&str; 8] =
     ["script", "style", "title", "textarea", "iframe", "noembed", "noframes", "xmp"];
 
+/// Iterates over the tokens of a document. The time is linear in its length, whatever it holds.
 pub(super) struct HtmlTokenizer<'h> {
+    /// What is not read yet.
     rest: &'h str,
 }
 
 impl<'h> HtmlTokenizer<'h> {
+    /// Begins at the start of a document, or of a piece of one.
     pub(super) fn new(html: &'h str) -> Self {
         Self { rest: html }
     }
 
-    /// Goes on so many bytes further, or to the end.
+    /// Moves forward by so many bytes, or to the end.
     fn skip(&mut self, bytes: usize) {
         self.rest = self.rest.get(bytes..).unwrap_or_default();
     }
 
-    /// Goes on behind a text, or to the end where it does not come.
+    /// Moves behind the next occurrence of a text, or to the end if there is none.
     fn skip_past(&mut self, text: &str) {
         self.rest = self.rest.split_once(text).map_or("", |(_, rest)| rest);
     }
 
-    /// A tag whose `<` or `</` was read; nothing where it is not closed.
+    /// Reads a tag whose `<` or `</` was read. Returns its name and the text of its attributes, or
+    /// `None` if the document ends before its `>`; the rest of the document is skipped then.
     fn tag(&mut self) -> Option<(&'h str, &'h str)> {
         let text = self.rest;
         let name = text.bytes().take_while(|byte| !is_blank(*byte) && !matches!(byte, b'/' | b'>')).count();
@@ -47,6 +53,8 @@ impl<'h> HtmlTokenizer<'h> {
         Some((text.get(..name)?, text.get(name..end?)?))
     }
 
+    /// Skips a comment whose `<!--` was read. It ends with `-->` or `--!>`, or at once with `>` or
+    /// `->`, as in browsers.
     fn comment(&mut self) {
         if self.rest.starts_with('>') || self.rest.starts_with("->") {
             self.skip_past(">");
@@ -65,7 +73,8 @@ impl<'h> HtmlTokenizer<'h> {
         self.rest = "";
     }
 
-    /// Goes on to the tag that closes an element with text of another kind.
+    /// Skips the content of an element up to the tag that closes it, which is the next token, or to the
+    /// end.
     fn skip_raw(&mut self, name: &str) {
         let mut from = 0;
         while let Some(found) = self.rest.get(from..).and_then(|rest| rest.find("</")) {
@@ -123,17 +132,19 @@ impl<'h> Iterator for HtmlTokenizer<'h> {
     }
 }
 
-/// Whether a `<` begins something.
+/// Returns whether the `<` at this offset begins a tag, a comment or a declaration, and is not text.
 fn begins_markup(text: &str, at: usize) -> bool {
     let next = text.as_bytes().get(at + 1);
     next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!' | b'?'))
 }
 
+/// Returns whether a byte is white space in HTML.
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)
 }
 
-/// Where the `>` of a tag stands, which may also stand in the values of attributes.
+/// Returns the offset of the `>` that ends a tag, which is not one inside of a quoted value. `from` is
+/// the offset behind the name. `None` if the tag is not closed.
 fn tag_end(tag: &[u8], from: usize) -> Option<usize> {
     let mut quote = None;
     // A quote begins a value only behind the `=` of it.
@@ -152,7 +163,9 @@ fn tag_end(tag: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// The value of an attribute, with references in it as they were written. Empty where it has none.
+/// Returns the value of an attribute, with its character references not decoded. The name is compared
+/// without case, and the first attribute of that name counts. An attribute without a value is an empty
+/// text; `None` if there is no such attribute.
 pub(super) fn attribute<'h>(attributes: &'h str, wanted: &str) -> Option<&'h str> {
     let mut rest = attributes;
     loop {

@@ -1,4 +1,4 @@
-//! The values in a result that people would like to read in their language.
+//! Finds the values in a result that people would like to read in their language.
 //!
 //! Rules: L22.
 
@@ -16,8 +16,13 @@ use super::value::PageValueFormatter;
 use super::words::DefaultLabels;
 use crate::compiled_schema::Subschema;
 
-/// Visits the strings of a result that may be words for people, each with the way to its field. Left out are names such
-/// as ids and codes, addresses, and what is written for each reader anyway: dates, times and durations.
+/// Calls `seen` with the path and the text of every string in a result that may be words for people, in
+/// the order of the data and as often as it occurs.
+///
+/// The path is the one that locale files use (`days[].sky`). Skipped are strings whose schema has a
+/// `format`, fields whose name says that they hold an identifier, code or coordinates, addresses that
+/// would become links, and what is formatted for each reader anyway: dates, times and durations.
+/// `attune catalog extract --call` proposes these values for translation.
 ///
 /// ```
 /// use mcp_attune_shape::render::visit_translatable;
@@ -44,13 +49,19 @@ pub fn visit_translatable(
     );
 }
 
+/// The walk of [`visit_translatable`].
 struct CandidateVisitor<'v> {
+    /// Tells which strings would be formatted for each reader. The locale makes no difference to that.
     values: PageValueFormatter<'v>,
+    /// What the caller of the walk wants done with each path and text.
     seen: &'v mut dyn FnMut(&str, &str),
 }
 
 impl CandidateVisitor<'_> {
-    /// As deep as the data are, which the scanner has bounded.
+    /// Visits a value and everything inside of it. `kind` is the meaning and the `format` of the field
+    /// that the value belongs to, which the elements of a list share.
+    ///
+    /// Recurses as deep as the data are nested, which the JSON scanner limited before.
     fn value<'a>(
         &mut self,
         value: ValueNode<'a>,

@@ -1,11 +1,12 @@
-//! Data without what says nothing.
+//! Removes members that carry no information from JSON data, for callers with `verbosity=compact`.
 //!
-//! 1. Members go that are `null`, an empty list or an empty object, or become one; and those that the operator called
-//!    unimportant, by name (`wind`) or by path (`forecast.wind`). Elements of lists stay: their number and place may mean
-//!    something.
+//! 1. Members go that are `null`, an empty list or an empty object, or become one; and those that the
+//!    operator called unimportant, by name (`wind`) or by path (`forecast.wind`). Elements of lists
+//!    stay: their number and place may mean something.
 //! 2. What the schema requires stays.
-//! 3. What goes on as JSON is valid against the schema. Where taking out all makes it invalid, as much is taken out as it can
-//!    stand, one top member after another. Data that cannot be made valid so stay as they are.
+//! 3. What goes on as JSON is valid against the schema. Where taking out all makes it invalid, as much
+//!    is taken out as it can stand, one top member after another. Data that cannot be made valid so
+//!    stay as they are.
 
 use std::borrow::Cow;
 
@@ -15,19 +16,30 @@ use memchr::{memchr2_iter, memmem};
 use crate::compiled_schema::{CompiledSchema, Subschema};
 use crate::cost::StepBudget;
 
-/// How often members are tried one by one against the schema; the whole is checked before and after.
+/// How many top members are tried one by one where removing everything would make the data invalid.
+///
+/// Each try validates the whole data once more, so this bounds the work. Top members beyond it keep all
+/// that they hold.
 const MAX_TRIES: usize = 16;
 
-/// Data without what says nothing, and how many members that were.
+/// JSON data after compacting, and how many members that cost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompactedJson<'a> {
-    /// The data as JSON; what is left is as it was written.
+    /// The data as JSON. What is left has the bytes that the server wrote, white space included; the
+    /// text is borrowed if nothing was removed.
     pub text: Cow<'a, str>,
-    /// How many members were left out.
+    /// Number of members that were removed. Members inside a removed one are not counted by themselves.
     pub left_out: usize,
 }
 
-/// Data for `format=json` with `verbosity=compact`, still valid against the schema.
+/// Removes null, empty and unimportant members from data, and keeps the data valid against the schema.
+///
+/// Used for `format=json` with `verbosity=compact`. `low_priority` has names and dotted paths, as
+/// [`RenderOptions::low_priority`](crate::render::RenderOptions::low_priority) has. Without a schema
+/// everything goes that carries no information. With one, required members stay, and the result is
+/// validated; if it is invalid, as many top members are compacted as the schema permits. Data that do
+/// not match their schema in the first place, or whose schema cannot be checked, are returned unchanged
+/// unless compacting happens to make them valid.
 ///
 /// Rules: F8.
 ///
@@ -51,7 +63,11 @@ pub fn compact<'a>(
     compact_within(data, output, low_priority, &StepBudget::full())
 }
 
-/// The same, with checks that take their steps from a budget. What it does not suffice for is left in.
+/// Does the same as [`compact`], with schema checks that are paid from a budget of steps which other
+/// checks of the message share.
+///
+/// A check that the budget does not suffice for counts as failed, so that members stay in rather than
+/// go unchecked.
 pub(crate) fn compact_within<'a>(
     data: SpannedValue<'a>,
     output: Option<&CompiledSchema>,
@@ -83,8 +99,10 @@ pub(crate) fn compact_within<'a>(
     best
 }
 
-/// The top members or elements that something is cut out of, by their place. A cut before a value belongs to it: it begins
-/// with the comma, or with the name.
+/// Returns the positions of the top members or elements that something is cut out of, in their order.
+///
+/// `cuts` must be sorted. A cut that begins before the end of a value belongs to that value, because it
+/// begins with the comma or the name before it.
 fn tops_with_cuts(data: SpannedValue<'_>, cuts: &[ByteSpan]) -> Vec<usize> {
     let ends = data.members().map(|(_, value)| value.span().end());
     let ends = ends.chain(data.elements().map(|element| element.span().end()));
@@ -102,8 +120,10 @@ fn tops_with_cuts(data: SpannedValue<'_>, cuts: &[ByteSpan]) -> Vec<usize> {
     tops
 }
 
-/// The data without what says nothing, whatever the schema makes of them then; only inside of some top members, where they
-/// are named by their place.
+/// Removes members without validating the result. Members that the schema requires stay.
+///
+/// Where `only` is given, nothing is removed outside of the top members or elements at these positions.
+/// Pages call it directly, because nobody validates them, and [`compact_within`] calls it for each try.
 pub(super) fn compact_unchecked<'a>(
     data: SpannedValue<'a>,
     part: Option<Subschema<'_>>,
@@ -113,8 +133,11 @@ pub(super) fn compact_unchecked<'a>(
     splice_cuts(data, &find_cuts(data, part, low_priority, only))
 }
 
-/// Whether data may have a member that says nothing by itself: the text has a `null` or empty brackets somewhere, be it in
-/// a string. Most data have none, and need not be gone through.
+/// Returns `false` if no member of the data can be null or empty, from one scan of the text for `null`
+/// and for brackets with nothing between them.
+///
+/// `true` may be a false alarm, such as a `null` inside a string, and then costs a walk that finds
+/// nothing. Most data have neither, and are not walked at all.
 fn may_have_empty_members(raw: &str) -> bool {
     let bytes = raw.as_bytes();
     let is_empty = |close: usize| {
@@ -124,7 +147,7 @@ fn may_have_empty_members(raw: &str) -> bool {
     memmem::find(bytes, b"null").is_some() || memchr2_iter(b']', b'}', bytes).any(is_empty)
 }
 
-/// What goes, in its order.
+/// Returns the spans that have to be removed, in the order of the text and none inside of another.
 fn find_cuts(
     data: SpannedValue<'_>,
     part: Option<Subschema<'_>>,
@@ -140,6 +163,7 @@ fn find_cuts(
     finder.cuts
 }
 
+/// Copies the data without the cuts, whose offsets are those of the whole message around the data.
 fn splice_cuts<'a>(data: SpannedValue<'a>, cuts: &[ByteSpan]) -> CompactedJson<'a> {
     if cuts.is_empty() {
         return CompactedJson { text: Cow::Borrowed(data.raw()), left_out: 0 };
@@ -155,18 +179,23 @@ fn splice_cuts<'a>(data: SpannedValue<'a>, cuts: &[ByteSpan]) -> CompactedJson<'
     CompactedJson { text: Cow::Owned(text), left_out: cuts.len() }
 }
 
+/// One walk over the data that collects what has to be removed.
 struct CutFinder<'a> {
     low_priority: &'a [String],
+    /// Positions of the top members or elements that may be changed; `None` if all may.
     only: Option<&'a [usize]>,
-    /// Names with dots between, without a mark for lists.
+    /// Path to the member that is looked at: names joined by dots. Lists are no step.
     path: String,
-    /// None inside of another.
+    /// Spans found so far. None lies inside of another: where a member goes as a whole, those inside of
+    /// it are dropped.
     cuts: Vec<ByteSpan>,
 }
 
 impl CutFinder<'_> {
-    /// Finds what goes inside of a value; whether anything is left of it. As deep as the text is, which the scanner has
-    /// bounded.
+    /// Collects the cuts inside of a value. Returns whether anything is left of it: `false` for `null`,
+    /// for an empty list or object, and for an object that loses every member.
+    ///
+    /// Recurses as deep as the data are nested, which the JSON scanner limited before.
     fn find(&mut self, value: SpannedValue<'_>, part: Option<Subschema<'_>>, depth: usize) -> bool {
         match value.kind() {
             JsonKind::Null => false,
@@ -190,6 +219,7 @@ impl CutFinder<'_> {
         self.only.is_none_or(|only| only.contains(&top))
     }
 
+    /// Collects the cuts of an object and inside of its members. Returns whether a member is left.
     fn members(&mut self, object: SpannedValue<'_>, part: Option<Subschema<'_>>, depth: usize) -> bool {
         let mut going = Vec::new();
         for (at, (name, value)) in object.members().enumerate() {
@@ -204,6 +234,10 @@ impl CutFinder<'_> {
         going.contains(&false)
     }
 
+    /// Decides whether a member goes: it is not required, and is either of low priority or empty after
+    /// its own cuts.
+    ///
+    /// Cuts inside of a member that stays are kept; those inside of a member that goes are discarded.
     fn should_cut(
         &mut self,
         key: &str,

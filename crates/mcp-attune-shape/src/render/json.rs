@@ -1,18 +1,22 @@
-//! JSON in one line, spelled in one way: for what is too deep to be laid out.
+//! Writes a value as JSON on one line, in one normalized spelling: the form of data that are nested too
+//! deeply to be laid out.
 
 use mcp_attune_wire::json::{JsonKind, JsonQuoted};
 
 use super::clean;
 use super::tree::ValueNode;
 
-/// The value without white space, up to about so many bytes.
+/// Returns the value as JSON without white space, with its strings cleaned of control characters.
+///
+/// Stops adding values once the text is longer than `most` bytes. The text may exceed that by one
+/// string and the closing brackets, and lacks members then; the caller truncates it to its room.
 pub(super) fn line(value: ValueNode<'_>, most: usize) -> String {
     let mut out = String::new();
     write(value, most, &mut out);
     out
 }
 
-/// As deep as the text is, which the scanner has bounded.
+/// Appends a value. Recurses as deep as the data are nested, which the JSON scanner limited before.
 fn write(value: ValueNode<'_>, most: usize, out: &mut String) {
     match value.kind() {
         _ if out.len() > most => {}

@@ -1,4 +1,7 @@
-//! How a list is laid out: in a line, as a list, as a table, or one thing after another.
+//! Decides how a list is laid out: in a line, as entries, as a table, or as records one after another.
+//!
+//! The decision looks at the raw data only: kinds, names and lengths. Widths are those of the values as
+//! the server wrote them, in characters, which is close enough to what formatting makes of them.
 
 use std::borrow::Cow;
 
@@ -7,47 +10,62 @@ use mcp_attune_wire::json::{JsonKind, JsonString};
 use super::clean;
 use super::tree::ValueNode;
 
-/// How many columns a table has at most, and how many if all of them are narrow.
+/// How many columns a table has at most.
 const MAX_TABLE_COLUMNS: usize = 6;
+/// How many columns a table has at most if its rows are short, and a matrix in any case.
 const MAX_NARROW_COLUMNS: usize = 8;
-/// How many characters a cell has at most, a row, and a row of many columns.
+/// How many characters a cell has at most.
 const MAX_CELL_CHARS: usize = 80;
+/// How many characters a row has at most, with two for each gap between columns.
 const MAX_ROW_CHARS: usize = 140;
+/// How many characters a row has at most that has more than [`MAX_TABLE_COLUMNS`] columns.
 const MAX_NARROW_ROW_CHARS: usize = 90;
-/// How many characters and elements a list in one line has at most.
+/// How many characters a list that is joined in one line has at most.
 const MAX_LINE_CHARS: usize = 72;
+/// How many elements a list that is joined in one line has at most.
 const MAX_LINE_ITEMS: usize = 12;
-/// From how many different names on objects are no longer held against each other.
+/// How many different names the objects of a list may have to be compared. With more, the names are
+/// data rather than fields; the limit also bounds the work, which is one search for each member.
 const MAX_COMPARED_NAMES: usize = 64;
 
-/// How a list is laid out.
+/// The form of a list that has room of its own.
 #[derive(PartialEq, Debug)]
 pub(super) enum ListLayout<'a> {
-    /// Values only.
+    /// Scalars only: one entry for each.
     Values,
-    /// Objects with few fields that fit into cells.
+    /// Objects with few fields that all fit into cells: a table with these columns, in the order in
+    /// which names first occur.
     Table(Vec<ColumnStats<'a>>),
-    /// Objects one after another, under the field that tells most.
+    /// Objects that do not fit a table: one after another, each under the value of this field. With
+    /// `None` they are numbered.
     Records(Option<Cow<'a, str>>),
-    /// Lists of values, all of them short: a table without names, of so many columns.
+    /// Lists of short scalars: a table with so many columns, whose names the data have elsewhere or not
+    /// at all.
     Matrix(usize),
-    /// Anything else.
+    /// Anything else: entries with nested content.
     Mixed,
 }
 
-/// What is known of a field of all objects in a list.
+/// What is known of one field after a look at all objects of a list.
 #[derive(PartialEq, Debug)]
 pub(super) struct ColumnStats<'a> {
+    /// Name of the member, decoded. Names that cleaning would change never get here.
     pub(super) key: Cow<'a, str>,
+    /// Width of the widest value or of the name, in characters.
     widest: usize,
+    /// Whether all values are numbers or null. In a table that was decided on, at least one is a
+    /// number.
     pub(super) numbers: bool,
+    /// Whether a value is a number.
     any: bool,
+    /// Whether every value can stand in a cell.
     fits: bool,
-    /// In how many objects it could be a heading.
+    /// In how many objects the value could be a heading: a string that is not empty, or a number, and
+    /// short enough for a cell.
     telling: usize,
 }
 
-/// How a list is laid out that is not empty.
+/// Decides the layout of a list. The list must not be empty.
 pub(super) fn layout(list: ValueNode<'_>) -> ListLayout<'_> {
     let (mut rows, mut values) = (0_usize, 0_usize);
     if list.elements().next().is_some_and(|first| first.kind() == JsonKind::Array) {
@@ -78,7 +96,9 @@ pub(super) fn layout(list: ValueNode<'_>) -> ListLayout<'_> {
     }
 }
 
-/// How many columns a list of lists of values has, if it can be a table.
+/// Returns how many columns a list of lists has as a table, which is the length of the longest row.
+/// `None` if it cannot be one: it has a single row or column, too many columns, or an element that is
+/// no short list of scalars.
 fn matrix(list: ValueNode<'_>) -> Option<usize> {
     let (mut rows, mut columns) = (0, 0);
     for row in list.elements() {
@@ -93,7 +113,10 @@ fn matrix(list: ValueNode<'_>) -> Option<usize> {
     Some(columns).filter(|columns| rows > 1 && *columns > 1)
 }
 
-/// Takes note of one object; whether there are still few enough names.
+/// Adds one object to the statistics of all columns.
+///
+/// Returns `false` if the objects cannot be compared any longer: they have too many different names, or
+/// a name that cleaning changes, so that two names could look the same on the page.
 fn observe_object<'a>(columns: &mut Vec<ColumnStats<'a>>, object: ValueNode<'a>) -> bool {
     for (guess, (name, value)) in object.members().enumerate() {
         let is = |column: &ColumnStats<'_>| name.is(&column.key);
@@ -127,7 +150,9 @@ fn observe_object<'a>(columns: &mut Vec<ColumnStats<'a>>, object: ValueNode<'a>)
     true
 }
 
-/// How wide a value is, and whether it can stand in a cell.
+/// Returns how many characters a value takes, and whether it can stand in a cell: it is a scalar on one
+/// line or a list of such, and at most [`MAX_CELL_CHARS`] long. For a list that does not fit, the width
+/// is that of its beginning.
 fn measure(value: ValueNode<'_>) -> (usize, bool) {
     match value.kind() {
         JsonKind::String => value.text().map_or((0, true), |text| {
@@ -154,7 +179,7 @@ fn measure(value: ValueNode<'_>) -> (usize, bool) {
     }
 }
 
-/// In characters, whatever escapes it is written with.
+/// Returns the length of a string in characters after its escapes are decoded.
 fn char_count(text: JsonString<'_>) -> usize {
     match text.as_plain_str() {
         Some(plain) if plain.is_ascii() => plain.len(),
@@ -163,13 +188,16 @@ fn char_count(text: JsonString<'_>) -> usize {
     }
 }
 
-/// Whether a string has more than one line.
+/// Returns whether a string has more than one line after cleaning, not counting blank ones at its ends.
+/// Most strings are told by a scan of their bytes, without decoding.
 pub(super) fn has_lines(text: JsonString<'_>) -> bool {
     // Without escapes, only what is longer than a byte can end a line.
     let may = text.as_plain_str().is_none_or(|plain| plain.bytes().any(|byte| matches!(byte, 0xc2 | 0xe2)));
     may && clean::read(text).trim().contains('\n')
 }
 
+/// Returns whether columns make a table: all values fit into cells, and the row is neither too long nor
+/// has too many cells.
 fn is_table(columns: &[ColumnStats<'_>]) -> bool {
     let width: usize = columns.iter().map(|column| column.widest + 2).sum();
     let few = columns.len() <= MAX_TABLE_COLUMNS && width <= MAX_ROW_CHARS;
@@ -177,7 +205,11 @@ fn is_table(columns: &[ColumnStats<'_>]) -> bool {
     !columns.is_empty() && (few || narrow) && columns.iter().all(|column| column.fits)
 }
 
-/// The field that tells one object from another, of those that every object has.
+/// Returns the field that tells one object of a list from another, among those that are telling in all
+/// `rows` objects. `None` if no name is known to identify anything.
+///
+/// The names in `BEST` are compared without case, `_` and `-`, the earlier the better; then come names
+/// that end in one of `ENDS`.
 fn identifying_key(columns: Vec<ColumnStats<'_>>, rows: usize) -> Option<Cow<'_, str>> {
     const BEST: [&str; 20] = [
         "title",
@@ -213,7 +245,8 @@ fn identifying_key(columns: Vec<ColumnStats<'_>>, rows: usize) -> Option<Cow<'_,
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, key)| key)
 }
 
-/// Whether a record's heading is a name by itself; else the label stands before it.
+/// Returns whether the value of this field is a heading by itself, such as a title or a file name. The
+/// values of other fields may need their label before them.
 pub(super) fn is_title_key(key: &str) -> bool {
     let key = key.to_lowercase();
     ["title", "name", "label", "subject", "headline", "question", "summary", "path", "file", "uri"]
@@ -221,7 +254,8 @@ pub(super) fn is_title_key(key: &str) -> bool {
         .any(|end| key.ends_with(end))
 }
 
-/// The field that tells most of the objects of a list that is laid out as a list.
+/// Returns the field that identifies the elements of a list that is written as entries. `None` if an
+/// element is no object, or no field identifies them all.
 pub(super) fn list_identifying_key(list: ValueNode<'_>) -> Option<Cow<'_, str>> {
     let mut columns = Vec::new();
     let mut rows = 0;
@@ -234,7 +268,9 @@ pub(super) fn list_identifying_key(list: ValueNode<'_>) -> Option<Cow<'_, str>> 
     identifying_key(columns, rows)
 }
 
-/// Whether values of a list fit in one line.
+/// Returns whether the elements of a list can be joined in one line: they are scalars, few and short,
+/// none is an empty string, and none but the first contains a comma or a semicolon, which would look
+/// like the end of an element.
 pub(super) fn fits_in_line(list: ValueNode<'_>) -> bool {
     let mut width = 0;
     for (at, element) in list.elements().enumerate() {

@@ -1,26 +1,39 @@
-//! Blocks as Markdown: CommonMark, and the tables that GitHub added to it.
+//! The writer for Markdown: CommonMark, and the tables that GitHub added to it.
+//!
+//! All text of the data goes through [`escape`] with the context that it stands in, so that it reads as
+//! it is and nothing of it acts. Only links and code are marked up.
 
 use super::block::{BlockWriter, InlineSpan, PageBlock};
 use super::escape::{EscapeContext, escape, longest_backtick_run, write_code_span};
 
-/// What stood last, which says what stands between.
+/// The kind of the block that was written last, which decides whether a blank line stands before the
+/// next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastMarkdownBlock {
+    /// The page is empty.
     Nothing,
+    /// An entry, or code inside of a list. Entries follow each other without blank lines and so are one
+    /// list.
     Entry,
+    /// Anything else; a blank line follows.
     Other,
 }
 
+/// A page of Markdown that blocks are appended to.
 pub(super) struct MarkdownBlockWriter {
+    /// The page so far.
     out: String,
+    /// The kind of the last block.
     last: LastMarkdownBlock,
 }
 
 impl MarkdownBlockWriter {
+    /// Makes an empty page with memory for so many bytes.
     pub(super) fn new(room: usize) -> Self {
         Self { out: String::with_capacity(room), last: LastMarkdownBlock::Nothing }
     }
 
+    /// Begins a block of this kind: writes the blank line before it, if there is one.
     fn begin(&mut self, kind: LastMarkdownBlock) {
         if self.last != LastMarkdownBlock::Nothing
             && !(kind == LastMarkdownBlock::Entry && self.last == LastMarkdownBlock::Entry)
@@ -30,6 +43,8 @@ impl MarkdownBlockWriter {
         self.last = kind;
     }
 
+    /// Writes a value in this context. A link is an autolink, `<https://…>`; [`InlineSpan::Link`] is
+    /// only made of addresses that hold nothing which could end it.
     fn inline(&mut self, value: &InlineSpan<'_>, place: EscapeContext) {
         match value {
             InlineSpan::Text(text) => escape(text, place, &mut self.out),
@@ -46,6 +61,8 @@ impl MarkdownBlockWriter {
         (0..depth).for_each(|_| self.out.push_str("  "));
     }
 
+    /// Writes an entry as `- **Label:** value — note`, or as `- value` without a label, indented by two
+    /// blanks for each level. Lines of a value that has several hang below it.
     fn entry(
         &mut self,
         depth: usize,
@@ -83,7 +100,8 @@ impl MarkdownBlockWriter {
         self.out.push('\n');
     }
 
-    /// Lines under an entry, each on its own.
+    /// Writes the lines of a value below its entry, each ended by a hard line break. `below` is whether
+    /// the first line comes below a label too, rather than behind the bullet. Blank lines are left out.
     fn hanging_lines(&mut self, depth: usize, below: bool, text: &str) {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         for (at, line) in lines.enumerate() {
@@ -95,6 +113,8 @@ impl MarkdownBlockWriter {
         }
     }
 
+    /// Writes a paragraph of prose. Single line breaks become hard ones, and blank lines separate
+    /// paragraphs.
     fn lines(&mut self, text: &str) {
         self.begin(LastMarkdownBlock::Other);
         let place = if text.trim().contains('\n') { EscapeContext::Line } else { EscapeContext::Start };
@@ -116,6 +136,7 @@ impl MarkdownBlockWriter {
         self.out.push('\n');
     }
 
+    /// Writes a fenced code block, with a fence that is longer than any run of backticks in the text.
     fn code(&mut self, depth: usize, text: &str) {
         // Inside of a list the blank line would end nothing, and looks torn.
         self.begin(if depth > 0 { LastMarkdownBlock::Entry } else { LastMarkdownBlock::Other });
@@ -127,6 +148,7 @@ impl MarkdownBlockWriter {
         }
     }
 
+    /// Returns the page without the line breaks at its end.
     pub(super) fn finish(mut self) -> String {
         self.out.truncate(self.out.trim_end_matches('\n').len());
         self.out

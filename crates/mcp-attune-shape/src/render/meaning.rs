@@ -1,45 +1,63 @@
-//! What the numbers and times in a field mean, told from its name and its schema; and only where that is sure.
+//! What the numbers and strings of a field mean, as its name and its schema tell; and only where that
+//! is sure.
 //!
-//! 1. Numbers that name and do not count (`id`, `year`, `port`, `zip_code`, `version`, `line`, …) stay as they are
-//!    written, in their own digits: they are looked up, typed and copied.
-//! 2. Coordinates stay as they are written: with a decimal comma a pair of them would read as four numbers.
-//! 3. `*_percent` is in percent. `*_ratio`, `*_probability` and `*_share` are, where a fraction between 0 and 1 is written.
-//! 4. The last word of a name is the unit of the number if it can be nothing else: `wind_kmh`, `temperature_c`, `size_bytes`.
-//!    `_ms` is milliseconds only of what takes time, `_m` metres only of what is measured, and `_min` is left alone.
-//! 5. `price_chf` is money. So is `price` where a `currency` stands beside it or above it, but only with digits behind the
-//!    point: many interfaces count in cents, and a hundredfold price is worse than a plain number.
+//! The tables below are mostly English, as the names in most interfaces are. A field whose name they do
+//! not cover is [`FieldMeaning::Plain`].
+//!
+//! 1. Numbers that name and do not count (`id`, `year`, `port`, `zip_code`, `version`, `line`, …) stay
+//!    as they are written, in their own digits: they are looked up, typed and copied.
+//! 2. Coordinates stay as they are written: with a decimal comma a pair of them would read as four
+//!    numbers.
+//! 3. `*_percent` is in percent. `*_ratio`, `*_probability` and `*_share` are, where a fraction between
+//!    0 and 1 is written.
+//! 4. The last word of a name is the unit of the number if it can be nothing else: `wind_kmh`,
+//!    `temperature_c`, `size_bytes`. `_ms` is milliseconds only of what takes time, `_m` metres only of
+//!    what is measured, and `_min` is left alone.
+//! 5. `price_chf` is money. So is `price` where a `currency` stands beside it or above it, but only
+//!    with digits behind the point: many interfaces count in cents, and a hundredfold price is worse
+//!    than a plain number.
 
 use mcp_attune::format::{Currency, MeasureUnit};
 
-/// How a number is measured.
+/// The unit of a measured number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum FieldUnit {
+    /// A unit that locales write in their own way, such as `km/h`.
     Of(MeasureUnit),
-    /// An international symbol, written the same everywhere.
+    /// An international symbol that is written the same everywhere, such as `hPa`, behind the number.
     Symbol(&'static str),
 }
 
-/// What a field holds.
+/// What a field holds, which decides how its values are written.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) enum FieldMeaning {
+    /// Nothing is known. Numbers are grouped, and strings that are dates are formatted.
     #[default]
     Plain,
-    /// A number that names: digits only, and a string that is no date.
+    /// Something that identifies: `id`, `year`, `port`, `version`. Integers keep their digits, other
+    /// numbers are not grouped, and strings are never read as dates.
     Name,
-    /// As it is written.
+    /// Coordinates and the like, which stay exactly as they are written.
     Written,
+    /// A number in percent: 64.5 is `64.5%`.
     Percent,
+    /// A share of a whole: a fraction from 0 to 1 is written in percent, anything else as a plain
+    /// number.
     Ratio,
+    /// A number in a unit that the name of the field ends with.
     Measure(FieldUnit),
+    /// An amount in a currency that the name of the field ends with.
     Money(Currency),
-    /// Money, if the currency is known.
+    /// An amount that is money if the object names a currency and the number has a fraction.
     Amount,
-    /// A time: a number that is not counted, or `16:30`.
+    /// A time: a string such as `16:30`, or a number such as a Unix timestamp, which is not grouped.
     Time,
-    /// Lines that are no prose.
+    /// Text that is no prose, such as source code or a log: its lines are kept, and it is never read as
+    /// a date.
     Code,
 }
 
+/// Last words of names of what identifies and does not count, in the singular.
 const IDENTIFIER_WORDS: [&str; 47] = [
     "id",
     "year",
@@ -89,6 +107,7 @@ const IDENTIFIER_WORDS: [&str; 47] = [
     "token",
     "asn",
 ];
+/// Last words of names of coordinates.
 const COORDINATE_WORDS: [&str; 11] = [
     "lat",
     "latitude",
@@ -102,6 +121,7 @@ const COORDINATE_WORDS: [&str; 11] = [
     "bbox",
     "geohash",
 ];
+/// Last words of names of times.
 const TIME_WORDS: [&str; 12] = [
     "time",
     "at",
@@ -116,6 +136,7 @@ const TIME_WORDS: [&str; 12] = [
     "closes",
     "datetime",
 ];
+/// Last words of names of text that is no prose.
 const CODE_WORDS: [&str; 19] = [
     "diff",
     "patch",
@@ -137,21 +158,24 @@ const CODE_WORDS: [&str; 19] = [
     "css",
     "toml",
 ];
+/// Last words of names of amounts that may be money; or first words, with `per` as the second.
 const AMOUNT_WORDS: [&str; 23] = [
     "amount", "price", "total", "subtotal", "cost", "fee", "fare", "tax", "vat", "balance", "net", "gross",
     "discount", "salary", "budget", "revenue", "due", "paid", "refund", "deposit", "charge", "value",
     "payment",
 ];
+/// Codes of common currencies, which a name may end with. Those that are English words, such as `all`
+/// and `try`, are not among them.
 const CURRENCIES: [&str; 22] = [
     "aed", "aud", "brl", "cad", "chf", "cny", "czk", "dkk", "eur", "gbp", "hkd", "huf", "inr", "jpy", "krw",
     "mxn", "nok", "nzd", "pln", "sek", "sgd", "usd",
 ];
-/// What takes time.
+/// Words before a unit of time that say that the number is how long something takes.
 const DURATION_WORDS: [&str; 15] = [
     "duration", "elapsed", "timeout", "latency", "took", "delay", "uptime", "ttl", "runtime", "interval",
     "age", "time", "ping", "rtt", "length",
 ];
-/// What is measured in metres.
+/// Words before `m` that say that the number is in metres.
 const LENGTH_WORDS: [&str; 12] = [
     "elevation",
     "altitude",
@@ -166,11 +190,13 @@ const LENGTH_WORDS: [&str; 12] = [
     "ascent",
     "descent",
 ];
-/// What is warm or cold, beside all that has `temp` in its name.
+/// Words in names that end with `c` or `f` that say that the number is a temperature, beside all words
+/// that contain `temp`.
 const TEMPERATURE_WORDS: [&str; 7] =
     ["feelslike", "like", "dewpoint", "point", "windchill", "heatindex", "chill"];
 
-/// Units that their word alone says.
+/// Last words of names that can only be a unit. A word must stand before them: the field `km` alone is
+/// plain.
 const UNITS: [(&str, FieldUnit); 38] = {
     use FieldUnit::{Of, Symbol};
     [
@@ -215,7 +241,7 @@ const UNITS: [(&str, FieldUnit); 38] = {
     ]
 };
 
-/// Units that only go with certain words before them.
+/// Last words of names that are a unit only behind certain words, which are the third column.
 const CONTEXTUAL_UNITS: [(&str, FieldUnit, &[&str]); 10] = {
     use FieldUnit::{Of, Symbol};
     [
@@ -232,18 +258,23 @@ const CONTEXTUAL_UNITS: [(&str, FieldUnit, &[&str]); 10] = {
     ]
 };
 
+/// Returns whether a word is in a list, whatever its case.
 fn is_one_of(word: &str, list: &[&str]) -> bool {
     list.iter().any(|one| word.eq_ignore_ascii_case(one))
 }
 
-/// The same for one or many: `ids` is `id`.
+/// Returns whether a word or its singular is in a list, so that `ids` is `id`.
 fn is_one_of_or_plural(word: &str, list: &[&str]) -> bool {
     is_one_of(word, list) || word.strip_suffix('s').is_some_and(|one| is_one_of(one, list))
 }
 
 impl FieldMeaning {
-    /// What a field of this name and this `format` holds, and how many words at the end of the name said so and need not
-    /// be said again.
+    /// Returns what a field holds, from the words of its name and the `format` of its schema, and how
+    /// many words at the end of the name are a unit. The label leaves these words out, because the
+    /// value shows the unit.
+    ///
+    /// The `format` decides where it is a percentage or a time of day. Otherwise the last word does;
+    /// the first rule that matches holds.
     pub(super) fn detect(words: &[&str], format: Option<&str>) -> (Self, usize) {
         match format {
             Some("percent" | "percentage") => return (Self::Percent, 0),
@@ -278,7 +309,8 @@ impl FieldMeaning {
         (plain.into_iter().find(|(is, _)| *is).map_or(Self::Plain, |(_, sense)| sense), 0)
     }
 
-    /// What the last word says beside the one before it.
+    /// Returns the measure or the currency that the last word of a name stands for, given the word
+    /// before it and all words before it. `None` if it is no unit there.
     fn detect_unit(before: &str, last: &str, stem: &[&str]) -> Option<Self> {
         let warm = || {
             stem.iter().any(|word| {

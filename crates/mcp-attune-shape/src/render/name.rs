@@ -1,11 +1,13 @@
-//! What a field is called where nobody gave it a title: its name, made readable.
+//! Labels for fields that nobody gave a title: their names, made readable.
 //!
-//! 1. `departure_time`, `departure-time` and `departureTime` are `Departure time`; `user_id` is `User ID`.
-//! 2. What is no such name stays as it is: names with blanks were written for people, and paths, addresses, dates and
-//!    hexadecimal ids are data that stand in the place of a name.
-//! 3. A title that says no more than the name (`Departure Time`), as libraries make them, counts as none.
+//! 1. `departure_time`, `departure-time` and `departureTime` are `Departure time`; `user_id` is
+//!    `User ID`.
+//! 2. What is no such name stays as it is: names with blanks were written for people, and paths,
+//!    addresses, dates and hexadecimal ids are data that stand in the place of a name.
+//! 3. A title that says no more than the name (`Departure Time`), as libraries make them, counts as
+//!    none.
 
-/// Words that are written in capitals.
+/// Words that are written in capitals, in small letters here.
 const ACRONYMS: [&str; 64] = [
     "ai", "api", "arn", "asn", "aws", "bic", "cidr", "cli", "cpu", "crs", "css", "csv", "cve", "cvss", "db",
     "dns", "dst", "ean", "etag", "eta", "etd", "faq", "gpu", "gps", "gtin", "guid", "html", "http", "https",
@@ -14,7 +16,12 @@ const ACRONYMS: [&str; 64] = [
     "urn", "utc", "uuid", "vat", "vpn", "xml",
 ];
 
-/// The words of a name; none where it is none that was made of words.
+/// Splits the name of a field into its words, at `_`, `-` and where capitals begin a word.
+///
+/// Returns no words for names that are not made of words and stay as they are: those with characters
+/// other than ASCII letters, digits, `_` and `-`, those that do not begin with a letter behind their
+/// underscores, those with both hyphens and digits, such as dates and UUIDs, and those longer than 80
+/// bytes.
 pub(super) fn split_words(name: &str) -> Vec<&str> {
     let bytes = name.as_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -45,7 +52,8 @@ pub(super) fn split_words(name: &str) -> Vec<&str> {
     words
 }
 
-/// The words as a label.
+/// Joins words to a label: the first one capitalized, the others in small letters, acronyms and words
+/// that are all capitals in capitals.
 pub(super) fn label(words: &[&str]) -> String {
     let mut label = String::new();
     for word in words {
@@ -69,7 +77,8 @@ pub(super) fn label(words: &[&str]) -> String {
     label
 }
 
-/// Whether a title says the name once more, in other letters.
+/// Returns whether a title only repeats a name: both have the same letters and digits, whatever their
+/// case and what stands between them.
 pub(super) fn repeats_name(title: &str, name: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase)
@@ -77,8 +86,11 @@ pub(super) fn repeats_name(title: &str, name: &str) -> bool {
     letters(title).eq(letters(name))
 }
 
-/// A title of a whole result that is the name of a type or a function: made readable, without what every such name ends
-/// with.
+/// Returns a heading made of the `title` of an output schema. `None` if nothing is left of it.
+///
+/// A title with white space was written for people and stays. Any other is the name of a type or a
+/// function: it is made readable, without words at its end that say nothing, such as `Output` or
+/// `Response`.
 pub(super) fn heading_from_title(title: &str) -> Option<String> {
     const ENDS: [&str; 9] =
         ["output", "result", "results", "response", "model", "schema", "dict", "args", "arguments"];

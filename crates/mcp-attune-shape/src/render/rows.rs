@@ -1,4 +1,7 @@
 //! Lists that have room of their own: tables, and records one after another.
+//!
+//! These are the methods of the composer for a list that stands under a heading. [`layout`] decides
+//! which form the list takes; lists inside of other lists are written by `compose`.
 
 use std::borrow::Cow;
 
@@ -13,6 +16,8 @@ use super::tree::ValueNode;
 use super::value::SiblingContext;
 
 impl<'h> PageComposer<'h, '_> {
+    /// Writes a list that is not empty below a heading of this level, in the layout that its elements
+    /// permit.
     pub(super) fn list(&mut self, list: ValueNode<'h>, of: ValueContext<'_, 'h>, level: usize) {
         match layout::layout(list) {
             ListLayout::Values | ListLayout::Mixed => self.nested_list(list, of, 0),
@@ -22,6 +27,12 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
+    /// Writes a list of objects as a table, with a row for each object and a column for each name.
+    ///
+    /// Members are matched to columns by name, and are expected at the position of their column, so
+    /// that rows of one kind cost a single comparison for each cell. A member that an object lacks
+    /// leaves its cell empty. Rows without room are counted as hidden. With `verbosity=verbose`, the
+    /// descriptions of the columns follow as a list.
     fn table(&mut self, list: ValueNode<'h>, columns: &[layout::ColumnStats<'h>], of: ValueContext<'_, 'h>) {
         let place = of.place.items();
         let field = |column: &layout::ColumnStats<'h>| {
@@ -73,7 +84,11 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// Rows without names, but for those that stand beside them.
+    /// Writes a list of lists as a table.
+    ///
+    /// The columns are named after a list of strings beside it, such as `columns` or `headers`, if that
+    /// has exactly one name for each column (see [`SiblingContext::names`]); else the headings are
+    /// empty. Names also tell what the values of their column mean.
     fn matrix(&mut self, list: ValueNode<'h>, columns: usize, of: ValueContext<'_, 'h>) {
         let names: Vec<_> =
             of.beside.names.into_iter().flat_map(ValueNode::elements).map_while(ValueNode::text).collect();
@@ -106,7 +121,11 @@ impl<'h> PageComposer<'h, '_> {
         self.paper.put(&PageBlock::End);
     }
 
-    /// What is not there is a dash in a cell: a column of words that say so would be louder than the data.
+    /// Returns the content of a table cell.
+    ///
+    /// Null and what is empty become a dash, because a column of words that say so would be louder than
+    /// the data. The elements of a list are joined by commas, or by semicolons if one of them contains
+    /// a comma.
     fn cell(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>) -> InlineSpan<'h> {
         const DASH: InlineSpan<'static> = InlineSpan::Text(Cow::Borrowed("–"));
         match value.kind() {
@@ -123,7 +142,12 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// What a record is known by: the field that tells most, else its number.
+    /// Returns the heading of one record of a list: the value of its identifying field, or its number
+    /// from 1 if it has none.
+    ///
+    /// A value without letters says little by itself, so the label of the field stands before it, as in
+    /// `ID 4711`, unless the field is a title or a name. `telling` is the key that [`layout`] found,
+    /// and `at` the position in the list.
     pub(super) fn heading(
         &mut self,
         record: ValueNode<'h>,
@@ -144,6 +168,9 @@ impl<'h> PageComposer<'h, '_> {
         format!("{} {}", field.label, inline.as_str())
     }
 
+    /// Writes the objects of a list one after another, each under a heading of its own, or as nested
+    /// entries where the levels of headings are used up. The identifying field is in the heading and
+    /// not repeated below.
     fn records(
         &mut self,
         list: ValueNode<'h>,

@@ -1,40 +1,58 @@
-//! Blocks as plain text: headings underlined, tables in columns, and no markup.
+//! The writer for plain text: headings underlined, tables in aligned columns, and no markup.
+//!
+//! It is meant for terminals and for voices, which would print or speak markup as it is. Nothing is
+//! escaped, because nothing in plain text acts.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::block::{BlockWriter, InlineSpan, PageBlock};
 use super::clean::one_line;
 
-/// What stood last, which says what stands between.
+/// The kind of the block that was written last, which decides whether a blank line stands before the
+/// next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastTextBlock {
+    /// The page is empty.
     Nothing,
+    /// A heading below the first level, which its content follows without a blank line.
     Heading,
+    /// An entry, or code inside of a list. Entries follow each other without blank lines.
     Entry,
+    /// Anything else, the title of the page included; a blank line follows.
     Other,
 }
 
+/// A page of plain text that blocks are appended to.
 pub(super) struct TextBlockWriter {
+    /// The page so far, without the table that is being buffered.
     out: String,
+    /// The kind of the last block.
     last: LastTextBlock,
+    /// The table that is open; empty between tables.
     table: BufferedTable,
 }
 
-/// A table is held until its end: only then the width of its columns is known.
+/// A table whose rows are held until its end, because only then the widths of its columns are known.
 #[derive(Default)]
 struct BufferedTable {
+    /// The texts of all cells one after another, headings first.
     cells: String,
-    /// Where each cell ends, and how wide it is.
+    /// For each cell the offset in `cells` where it ends, and its width in columns of a terminal.
     ends: Vec<(u32, u32)>,
+    /// The columns; there are as many cells to a row.
     columns: Vec<TextColumn>,
 }
 
+/// One column of a buffered table.
 struct TextColumn {
+    /// Width of its widest cell so far, in columns of a terminal.
     width: usize,
+    /// Whether it is aligned to the right.
     numbers: bool,
 }
 
 impl TextBlockWriter {
+    /// Makes an empty page with memory for so many bytes.
     pub(super) fn new(room: usize) -> Self {
         Self {
             out: String::with_capacity(room),
@@ -43,6 +61,7 @@ impl TextBlockWriter {
         }
     }
 
+    /// Begins a block of this kind: writes the blank line before it, if there is one.
     fn begin(&mut self, kind: LastTextBlock) {
         let tight = self.last == LastTextBlock::Heading
             || kind == LastTextBlock::Entry && self.last == LastTextBlock::Entry;
@@ -52,6 +71,8 @@ impl TextBlockWriter {
         self.last = kind;
     }
 
+    /// Writes a heading: underlined with `=` or `-` at the first two levels, and with a colon behind it
+    /// at deeper ones.
     fn heading(&mut self, level: usize, text: &str) {
         if self.last != LastTextBlock::Nothing {
             self.out.push('\n');
@@ -74,6 +95,8 @@ impl TextBlockWriter {
         self.last = if level == 1 { LastTextBlock::Other } else { LastTextBlock::Heading };
     }
 
+    /// Writes an entry as `Label: value — note`, or as `- value` without a label, indented by two
+    /// blanks for each level. A value of several lines goes below its label, without its blank lines.
     fn entry(
         &mut self,
         depth: usize,
@@ -115,11 +138,13 @@ impl TextBlockWriter {
         self.out.push('\n');
     }
 
+    /// Returns the page without the line breaks at its end.
     pub(super) fn finish(mut self) -> String {
         self.out.truncate(self.out.trim_end_matches('\n').len());
         self.out
     }
 
+    /// Writes lines as they are, without blanks at their ends, indented by two blanks for each level.
     fn lines(&mut self, depth: usize, text: &str) {
         self.begin(if depth > 0 { LastTextBlock::Entry } else { LastTextBlock::Other });
         for line in text.trim_matches('\n').lines() {
@@ -129,7 +154,8 @@ impl TextBlockWriter {
         }
     }
 
-    /// Writes the table that was held, and lets it go.
+    /// Writes the table that was buffered, and leaves an empty one. The line of headings and the rule
+    /// below it are left out if all headings are empty.
     fn table(&mut self) {
         let BufferedTable { cells, ends, columns } = std::mem::take(&mut self.table);
         let mut texts = ends.iter().scan(0, |start, (end, width)| {
@@ -155,7 +181,8 @@ impl TextBlockWriter {
     }
 }
 
-/// One line of a table, of cells and their widths, without blanks at its end.
+/// Writes one line of a table, without blanks at its end. `cell` gives the text and the width of the
+/// cell in each column, and is called once for each, in their order.
 fn line<'t>(out: &mut String, columns: &[TextColumn], mut cell: impl FnMut(usize) -> (&'t str, usize)) {
     let start = out.len();
     for (at, column) in columns.iter().enumerate() {
@@ -181,11 +208,13 @@ fn pad(out: &mut String, blanks: usize) {
     (0..blanks).for_each(|_| out.push(' '));
 }
 
+/// Returns how many columns of a terminal a text takes, in which many East Asian characters take two.
 fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
 impl BufferedTable {
+    /// Appends a cell on one line, and widens its column if needed. Cells must come row by row.
     fn cell(&mut self, at: usize, text: &str) {
         let text = one_line(text);
         self.cells.push_str(&text);
@@ -197,7 +226,7 @@ impl BufferedTable {
         }
     }
 
-    /// How many bytes it comes to, blanks included.
+    /// Estimates the bytes that the table will take, the blanks that pad its cells included.
     fn len(&self) -> usize {
         let row: usize = self.columns.iter().map(|column| column.width + 2).sum();
         let rows = self.ends.len().checked_div(self.columns.len()).unwrap_or_default();

@@ -1,28 +1,36 @@
-//! The data of a page, gone over once.
+//! An index of the values of a page, made in one pass over the JSON text.
 //!
-//! A layout looks at data several times before it writes them: what a list holds, what stands beside a value, what tells a
-//! record from another. So the text is gone over once, and what was found is kept: a few words for each value. Where
-//! that would be much, the text is gone over again and again instead, so that memory is that of the page.
+//! A layout looks at data several times before it writes them: what a list holds, what stands beside a
+//! value, which field tells one record from another. So the text is read once, and a few words are kept
+//! for each value. Data beyond [`MAX_INDEXED_BYTES`] are read from their text again each time instead,
+//! which takes longer but keeps memory in proportion to the page.
 
 use mcp_attune_wire::json::{JsonKind, JsonString, JsonWalker, SpannedValue};
 
-/// How many bytes of text are kept as values at most.
+/// The longest JSON text that is indexed, in bytes: 512 KiB. Longer data are read from the text itself.
 const MAX_INDEXED_BYTES: usize = 512 << 10;
 
+/// JSON data that can be walked often. [`ValueNode`] gives access to it, and hides whether the data are
+/// indexed.
 pub(super) struct ValueTree<'a> {
+    /// The data as they stand in the message.
     data: SpannedValue<'a>,
-    /// Values in the order of the text, each before those inside of it; none if they would be too many.
+    /// All values in the order of the text, each before those inside of it. Empty if the data are too
+    /// long to be indexed.
     entries: Vec<ValueTreeEntry<'a>>,
 }
 
+/// One indexed value.
 #[derive(PartialEq, Debug)]
 pub(super) struct ValueTreeEntry<'a> {
-    /// What it is called as a member.
+    /// The name of a member; `None` for an element of a list and for the root.
     name: Option<JsonString<'a>>,
+    /// What the value is.
     held: ValueTreeContent<'a>,
 }
 
-/// Lists and objects hold so many entries, those inside of others included.
+/// The content of an indexed value. Objects and lists have the number of entries that follow and lie
+/// inside of them at any depth, so that they can be skipped in one step.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum ValueTreeContent<'a> {
     Object(u32),
@@ -34,10 +42,12 @@ enum ValueTreeContent<'a> {
 }
 
 impl<'a> ValueTree<'a> {
+    /// Indexes the data, unless they are too long.
     pub(super) fn of(data: SpannedValue<'a>) -> Self {
         Self::indexed_up_to(MAX_INDEXED_BYTES, data)
     }
 
+    /// Indexes data of up to so many bytes. Tests pass 0, to compare the two ways of reading.
     fn indexed_up_to(most: usize, data: SpannedValue<'a>) -> Self {
         let mut tree = Self { data, entries: Vec::new() };
         let length = data.raw().len();
@@ -49,7 +59,10 @@ impl<'a> ValueTree<'a> {
         tree
     }
 
-    /// As deep as the text is, which the scanner has bounded.
+    /// Appends a value and everything inside of it. An object or a list is entered as a placeholder
+    /// first, whose count is set once its content is known.
+    ///
+    /// Recurses as deep as the data are nested, which the JSON scanner limited before.
     fn add(&mut self, name: Option<JsonString<'a>>, walk: &mut JsonWalker<'a>) {
         let at = self.entries.len();
         let held = match walk.kind() {
@@ -80,24 +93,30 @@ impl<'a> ValueTree<'a> {
         }
     }
 
-    /// How many entries stand behind this one.
+    /// Returns how many entries follow the one at this position.
     fn entries_after(&self, at: usize) -> u32 {
         u32::try_from(self.entries.len() - at - 1).unwrap_or(u32::MAX)
     }
 
+    /// Returns the outermost value.
     pub(super) fn root(&self) -> ValueNode<'_> {
         SiblingNodes(&self.entries).next().unwrap_or(ValueNode::Written(self.data))
     }
 }
 
-/// One value, and what is inside of it.
+/// A cursor on one value of a [`ValueTree`], cheap to copy.
+///
+/// Its methods answer the same for both variants.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum ValueNode<'a> {
+    /// A value of the index.
     Kept {
+        /// The entry of the value itself.
         own: &'a ValueTreeEntry<'a>,
+        /// The entries of everything inside of it, at any depth.
         inside: &'a [ValueTreeEntry<'a>],
     },
-    /// As it stands in the text.
+    /// A value of data that were too long for the index, read from the text each time.
     Written(SpannedValue<'a>),
 }
 
@@ -116,7 +135,7 @@ impl<'a> ValueNode<'a> {
         }
     }
 
-    /// The string in it, if it is one.
+    /// Returns the string, still with its escapes, or `None` if the value is no string.
     pub(super) fn text(self) -> Option<JsonString<'a>> {
         match self {
             Self::Written(value) => value.text(),
@@ -127,7 +146,7 @@ impl<'a> ValueNode<'a> {
         }
     }
 
-    /// The number as it is written, if it is one.
+    /// Returns the number as it is written, or `None` if the value is no number.
     pub(super) fn number(self) -> Option<&'a str> {
         match self {
             Self::Written(value) => Some(value.raw()).filter(|_| value.kind() == JsonKind::Number),
@@ -136,6 +155,7 @@ impl<'a> ValueNode<'a> {
         }
     }
 
+    /// Returns whether the value is `true`; `false` for every other value.
     pub(super) fn is_true(self) -> bool {
         match self {
             Self::Written(value) => value.raw() == "true",
@@ -143,7 +163,8 @@ impl<'a> ValueNode<'a> {
         }
     }
 
-    /// Whether a list or an object holds nothing, without a look at what it holds.
+    /// Returns whether a list or an object holds nothing, without reading what it holds. Must not be
+    /// asked of other values, for which the two variants differ.
     pub(super) fn is_empty(self) -> bool {
         match self {
             Self::Written(value) => {
@@ -153,7 +174,8 @@ impl<'a> ValueNode<'a> {
         }
     }
 
-    /// What is inside, and where that is kept.
+    /// Returns what is inside of the value: the indexed nodes, or the value whose text has to be read.
+    /// One of the two is always empty.
     fn inside(self) -> (SiblingNodes<'a>, Option<SpannedValue<'a>>) {
         match self {
             Self::Written(value) => (SiblingNodes(&[]), Some(value)),
@@ -161,7 +183,7 @@ impl<'a> ValueNode<'a> {
         }
     }
 
-    /// The values of a list; nothing for any other value.
+    /// Iterates over the elements of a list; empty for any other value.
     pub(super) fn elements(self) -> impl Iterator<Item = ValueNode<'a>> {
         let (kept, written) = self.inside();
         let kept = kept
@@ -169,7 +191,7 @@ impl<'a> ValueNode<'a> {
         kept.chain(written.into_iter().flat_map(SpannedValue::elements).map(ValueNode::Written))
     }
 
-    /// The members of an object; nothing for any other value.
+    /// Iterates over the members of an object in the order of the text; empty for any other value.
     pub(super) fn members(self) -> impl Iterator<Item = (JsonString<'a>, ValueNode<'a>)> {
         let (kept, written) = self.inside();
         let kept = kept.filter_map(|node| match node {
@@ -180,13 +202,14 @@ impl<'a> ValueNode<'a> {
         kept.chain(written.map(|(name, value)| (name, ValueNode::Written(value))))
     }
 
-    /// The member of an object with this name.
+    /// Returns the first member of an object with this decoded name, or `None`. Takes a pass over the
+    /// members.
     pub(super) fn member(self, name: &str) -> Option<Self> {
         self.members().find(|(found, _)| found.is(name)).map(|(_, value)| value)
     }
 }
 
-/// Values that stand beside each other.
+/// Iterates over values that stand beside each other in the index, and skips what is inside of each.
 struct SiblingNodes<'a>(&'a [ValueTreeEntry<'a>]);
 
 impl<'a> Iterator for SiblingNodes<'a> {

@@ -1,7 +1,8 @@
-//! One value as its reader writes it.
+//! Formats one scalar value for its reader: numbers, dates, times, durations, money and links.
 //!
-//! Whatever could come out wrong is left as it was written: a number that cannot be read exactly, money that would be
-//! rounded, a date that is none. Numbers never go through floating point, and keep the digits that they have.
+//! Whatever could come out wrong is left as it was written: a number that cannot be read exactly, money
+//! that would be rounded, a date that does not exist. Numbers never go through floating point and are
+//! never rounded; a measure may lose zeros at the end of its fraction.
 
 use std::borrow::Cow;
 
@@ -19,22 +20,30 @@ use mcp_attune::format::{
     Currency, DecimalNumber, FormatLength, FractionDigits, ListStyle, MeasureUnit, ValueFormatter,
 };
 
-/// How long an address may be to be a link.
+/// The longest address that becomes a link, in bytes. Longer ones are written as text.
 const MAX_LINK_BYTES: usize = 2048;
 
-/// What is true of the object that a value stands in.
+/// What the object around a value says that changes how the value is written.
+///
+/// A `price` is money only if a `currency` stands beside or above it, and times are not converted to
+/// the caller's zone where the object names its own.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct SiblingContext<'a> {
-    /// The currency that it names.
+    /// The currency of amounts, from `currency`, `currency_code` or `currencyCode` in capitals. Nested
+    /// objects inherit it unless they name their own.
     pub(super) currency: Option<Currency>,
-    /// Whether it names a time zone: then its times are those of that zone, and stay so.
+    /// Whether the object names a time zone (`timezone`, `time_zone`, `timeZone` or `tz`). Its times
+    /// with an offset are then shown as written and not converted; those in UTC still are. Not
+    /// inherited.
     pub(super) zone: bool,
-    /// What it calls the columns of the rows beside.
+    /// A list beside the value that may name the columns of a matrix: `columns`, `headers`, `fields`,
+    /// `column_names` or `columnNames`. Not inherited.
     pub(super) names: Option<ValueNode<'a>>,
 }
 
 impl<'a> SiblingContext<'a> {
-    /// What an object says, or the one that it stands in.
+    /// Reads the context from the members of an object. `above` is the context of the object around it,
+    /// whose currency holds if this one names none.
     pub(super) fn of(object: ValueNode<'a>, above: Self) -> Self {
         let mut beside = above.for_nested();
         for (name, value) in object.members() {
@@ -59,21 +68,25 @@ impl<'a> SiblingContext<'a> {
         beside
     }
 
-    /// What holds for what is inside, unless it says otherwise.
+    /// Returns what objects inside inherit: the currency, and nothing else.
     pub(super) fn for_nested(self) -> Self {
         Self { currency: self.currency, ..Self::default() }
     }
 }
 
-/// Values for one caller.
+/// Formats scalar values for one caller. Made once for each page, because it looks a few words up.
 pub(super) struct PageValueFormatter<'h> {
+    /// The locale and the time zone of the caller.
     format: &'h ValueFormatter,
-    /// Whether digits are 0 to 9, so that short numbers are what they are.
+    /// Whether the locale writes the digits 0 to 9. Integers of up to three digits then need no
+    /// formatting, which is the common case.
     latin: bool,
+    /// The words for `true`, `false`, `null` and what is empty, in this order.
     words: [Cow<'h, str>; 4],
 }
 
 impl<'h> PageValueFormatter<'h> {
+    /// Prepares the formatter: looks the words up, and tries which digits the locale has.
     pub(super) fn new(format: &'h ValueFormatter, labels: &'h dyn PageLabels) -> Self {
         let latin = format.number(&DecimalNumber::from(7), FractionDigits::default()) == "7";
         let words =
@@ -97,6 +110,7 @@ impl<'h> PageValueFormatter<'h> {
         )
     }
 
+    /// Returns the word that stands for an empty string, list or object.
     pub(super) fn empty<'a>(&self) -> InlineSpan<'a>
     where
         'h: 'a,
@@ -104,13 +118,16 @@ impl<'h> PageValueFormatter<'h> {
         self.word(PageWord::Empty)
     }
 
-    /// How many of something.
+    /// Formats a count, such as the number of a record or of values that had no room.
     pub(super) fn count(&self, count: usize) -> String {
         let number = DecimalNumber::from(i64::try_from(count).unwrap_or(i64::MAX));
         self.format.number(&number, FractionDigits::default())
     }
 
-    /// A value that is no list and no object.
+    /// Formats a value that is neither a list nor an object.
+    ///
+    /// `sense` is what the name of its field says of it, `format` the keyword of its schema, and
+    /// `beside` the object around it. Text is borrowed from the data where it stays as it is.
     pub(super) fn scalar<'a>(
         &self,
         value: ValueNode<'a>,
@@ -134,13 +151,16 @@ impl<'h> PageValueFormatter<'h> {
         }
     }
 
-    /// Whether a string is an address, or one that is written anew for each reader: a date, a time or a duration.
+    /// Returns whether a string becomes a link, or is formatted anew for each reader as a date, a time
+    /// or a duration. There is nothing to translate in such a string.
     pub(super) fn is_localized(&self, text: &str, sense: FieldMeaning) -> bool {
         let dated =
             self.date_or_datetime(text, SiblingContext::default()).or_else(|| self.time_of_day(text, sense));
         is_link(text) || dated.or_else(|| self.duration(text, None)).is_some()
     }
 
+    /// Formats a string. Blank ones become the word for empty, and addresses links. Dates, times and
+    /// durations are formatted, unless the field holds an identifier, coordinates or code.
     fn string<'a>(
         &self,
         text: Cow<'a, str>,
@@ -167,6 +187,9 @@ impl<'h> PageValueFormatter<'h> {
         InlineSpan::Text(told.map_or(text, Cow::Owned))
     }
 
+    /// Formats a number, or returns it as it is written where formatting would change or break it.
+    /// Numbers that identify something are looked up, typed and copied, so they keep the digits of the
+    /// server.
     fn number<'a>(&self, raw: &'a str, sense: FieldMeaning, beside: SiblingContext<'_>) -> Cow<'a, str> {
         let digits = raw.bytes().all(|byte| byte.is_ascii_digit());
         let short = self.latin
@@ -181,6 +204,13 @@ impl<'h> PageValueFormatter<'h> {
         self.formatted(raw, digits, sense, beside).map_or(Cow::Borrowed(raw), Cow::Owned)
     }
 
+    /// Formats a number by the meaning of its field, with as many fraction digits as are written.
+    /// `integer` is whether it consists of digits only.
+    ///
+    /// Returns `None`, and so leaves the number as it is written, if it cannot be parsed as a
+    /// [`DecimalNumber`], has more than [`FractionDigits::MAX_COUNT`] fraction digits, or has an
+    /// exponent and would be longer than 24 characters without it. A [`FieldUnit::Of`] with more than
+    /// three fraction digits is written without its unit, because measures are rounded to three.
     fn formatted(
         &self,
         raw: &str,
@@ -224,7 +254,9 @@ impl<'h> PageValueFormatter<'h> {
         })
     }
 
-    /// An amount, with the code behind it where the currency has fewer digits than are written.
+    /// Formats an amount of money. If the currency has fewer fraction digits than the amount needs, the
+    /// amount is written as a plain number with the code behind it (`10.999 USD`), so that nothing is
+    /// rounded.
     fn money(
         &self,
         number: &DecimalNumber,
@@ -242,7 +274,12 @@ impl<'h> PageValueFormatter<'h> {
         format!("{}\u{a0}{currency}", self.format.number(number, digits))
     }
 
-    /// `2024-09-10`, `2024-09-10T23:37:20Z`, `2024-09-10 23:37`.
+    /// Formats a date or a date with a time: `2024-09-10`, `2024-09-10T23:37:20Z`, `2024-09-10 23:37`.
+    /// Returns `None` if the text is neither.
+    ///
+    /// An instant, which has `Z` or an offset, is converted to the caller's zone, unless it has an
+    /// offset and the object around it names a zone. A time without either is shown as it is. Seconds
+    /// are left out where they are zero.
     fn date_or_datetime(&self, text: &str, beside: SiblingContext<'_>) -> Option<String> {
         let bytes = text.as_bytes();
         let shaped = bytes.len() >= 10
@@ -276,7 +313,8 @@ impl<'h> PageValueFormatter<'h> {
         })
     }
 
-    /// `16:30` or `16:30:05` where a time is expected.
+    /// Formats `16:30` or `16:30:05`. Returns `None` unless the name of the field says that it is a
+    /// time: it could as well be a score.
     fn time_of_day(&self, text: &str, sense: FieldMeaning) -> Option<String> {
         let shaped = sense == FieldMeaning::Time
             && matches!(text.len(), 5 | 8)
@@ -292,7 +330,11 @@ impl<'h> PageValueFormatter<'h> {
         )
     }
 
-    /// `PT2H30M`; without the `T` only where the schema says that it is a duration.
+    /// Formats an ISO 8601 duration such as `PT2H30M` as `2 hr, 30 min`. One that does not begin with
+    /// `PT` counts only if its schema has the format `duration`.
+    ///
+    /// Returns `None` for anything else, and for durations that are zero, negative, or have fractions
+    /// of a second.
     fn duration(&self, text: &str, format: Option<&str>) -> Option<String> {
         let sure = text.starts_with("PT") || format == Some("duration") && text.starts_with('P');
         if !sure || text.len() > 40 {
@@ -320,7 +362,7 @@ impl<'h> PageValueFormatter<'h> {
     }
 }
 
-/// Whether a decimal is between 0 and 1.
+/// Returns whether a decimal with a point in it is at least 0 and at most 1.
 fn is_zero_to_one(plain: &str) -> bool {
     match plain.split_once('.') {
         Some(("0", _)) => true,
@@ -329,7 +371,11 @@ fn is_zero_to_one(plain: &str) -> bool {
     }
 }
 
-/// Whether a text is an address that people follow: of the web or of a mailbox, and in no case one that acts.
+/// Returns whether a text as a whole is a web or mail address that may become a link.
+///
+/// Only `https://`, `http://` and `mailto:` in small letters count, so that no address runs a script.
+/// Addresses with white space, control characters, or characters that would end the link in Markdown
+/// are text.
 fn is_link(text: &str) -> bool {
     let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| text.strip_prefix(scheme));
     let odd = |char: char| {

@@ -1,32 +1,36 @@
-//! The few words that stand in the place of a value, in the languages that Attune speaks.
+//! The few words that a page says by itself, in the languages that Attune speaks, and the trait that
+//! provides them together with the labels of fields.
 
 use std::borrow::Cow;
 
-/// What a page says by itself.
+/// A word or phrase that a page says by itself, in the place of a value or beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PageWord {
-    /// `true`
+    /// Stands for `true`.
     Yes,
-    /// `false`
+    /// Stands for `false`.
     No,
-    /// `null`
+    /// Stands for `null`.
     None,
-    /// `""`, `[]` and `{}`
+    /// Stands for `""`, `[]` and `{}`, and for strings of blanks.
     Empty,
-    /// What stands before the number of values that had no room.
+    /// Begins the last line of a page that is full, before the number of values that had no room.
     NotShown,
 }
 
 impl PageWord {
-    /// All of them, in the order of the table.
+    /// All words, in the order of the columns of the table of languages.
     pub const ALL: [Self; 5] = [Self::Yes, Self::No, Self::None, Self::Empty, Self::NotShown];
 }
 
-/// In the order of [`PageWord::ALL`].
+/// The tag of a language and its words, in the order of [`PageWord::ALL`].
 type WordRow = (&'static str, [&'static str; 5]);
 
+/// The words of every language that has no row.
 const ENGLISH: WordRow = ("en", ["yes", "no", "none", "none", "Not shown"]);
 
+/// One row for each language that Attune speaks. Regions share the row of their language; only Chinese
+/// has a second one, for traditional characters.
 const ROWS: [WordRow; 12] = [
     ENGLISH,
     ("ar", ["نعم", "لا", "غير محدد", "فارغ", "غير معروض"]),
@@ -42,7 +46,12 @@ const ROWS: [WordRow; 12] = [
     ("zh-Hant", ["是", "否", "無", "空", "未顯示"]),
 ];
 
-/// The word in a language, by its tag; in English where the language is none of ours.
+/// Returns a word in a language, which is given by its tag. Case counts, so the tag must be in its
+/// canonical form (`zh-TW`), as [`ValueFormatter::locale`](mcp_attune::format::ValueFormatter::locale)
+/// returns it.
+///
+/// Only the language counts, and for Chinese the script or region. Languages that Attune does not speak
+/// get the English word.
 ///
 /// ```
 /// use mcp_attune_shape::render::{PageWord, page_word};
@@ -62,32 +71,41 @@ pub fn page_word(language: &str, word: PageWord) -> &'static str {
     words.get(place).copied().unwrap_or_default()
 }
 
-/// What fields are called, and our own words, as the caller reads them.
+/// Labels of fields, translations of values, and the words of a page, in the language of one caller.
 ///
-/// A path is written as in locale files: `filter.city`, `stops[].name`, `*` for a member that the schema does not name,
-/// `$defs.Place.lat` for what is inside a definition. The empty path is the whole result.
+/// The locale files of a server are behind it where there are some; [`DefaultLabels`] is the
+/// implementation without any.
+///
+/// A path is written as in locale files: `filter.city`, `stops[].name`, `*` for a member that the
+/// schema describes only by `additionalProperties`, and `$defs.Place.lat` for what is inside of a
+/// definition. The empty path is the whole result.
 pub trait PageLabels {
-    /// What people call the field; none where the schema's own title or the name has to do.
+    /// Returns what people call the field. With `None` the label is the title of the schema, or the
+    /// name of the member made readable.
     fn title(&self, path: &str) -> Option<Cow<'_, str>>;
 
-    /// What the field is; none where the schema's own description has to do.
+    /// Returns what the field is, for pages with `verbosity=verbose`. With `None` the description of
+    /// the schema is used.
     fn description(&self, path: &str) -> Option<Cow<'_, str>>;
 
-    /// A word in the caller's language.
+    /// Returns a word of the page in the caller's language.
     fn word(&self, word: PageWord) -> Cow<'_, str>;
 
-    /// What stands above a result whose schema has a title, which is the name of a type and in no language: what the
-    /// caller's language calls the tool.
+    /// Returns the title of the tool in the caller's language, which is the heading of a result whose
+    /// schema has a `title`. That `title` is mostly the name of a type, and in no language. With `None`
+    /// it is made readable and used instead.
     fn heading(&self) -> Option<Cow<'_, str>> {
         None
     }
 
-    /// Whether any value has a translation: without one, values are not looked up.
+    /// Returns whether any value of the tool has a translation. If not, [`value`](Self::value) is never
+    /// called, which saves a lookup for each string.
     fn has_values(&self) -> bool {
         false
     }
 
-    /// What people read in the place of a value of the field. Returns `None` where it stays as the server wrote it.
+    /// Returns what people read in the place of a value of the field. `None` leaves the value as the
+    /// server wrote it, and lets the path of the definition that the field is be tried.
     ///
     /// Rules: L22.
     fn value(&self, _path: &str, _value: &str) -> Option<String> {
@@ -95,7 +113,8 @@ pub trait PageLabels {
     }
 }
 
-/// No labels but what the schema says, and the words of a language, by its tag.
+/// Labels without locale files: fields are called as the schema says, and the words are those of a
+/// language, which is given by its tag.
 ///
 /// ```
 /// use mcp_attune_shape::render::{PageLabels, DefaultLabels, PageWord};

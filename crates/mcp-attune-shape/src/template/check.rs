@@ -1,8 +1,8 @@
-//! Whether a tool gives what a template prints.
+//! Compares the names in a template with the `outputSchema` of the tool that it is for.
 //!
-//! A name is followed through the template: members, elements, loops over lists, and variables that are set to a part of
-//! the result. What is not understood is not told: a template that looks fine may still fail, but one that is told is wrong, or
-//! the schema is.
+//! A name is followed through the template: members, elements, loops over lists, and variables that are set
+//! to a part of the result. What is not understood is not reported: a template without findings may still
+//! fail, but where there is a finding, the template is wrong, or the schema is.
 
 use core::fmt;
 
@@ -15,32 +15,33 @@ use mcp_attune::catalog::line_and_column;
 use mcp_attune::features::KNOWN_FLAGS;
 use mcp_attune::suggestion::{nearest, quote_name};
 
-/// A name in a template that nothing goes by.
+/// A name in a template that no result has, or that is no feature tag. It displays as what is wrong and what
+/// to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TemplateNameFinding {
-    /// The line, counted from 1.
+    /// The line in the template, counted from 1.
     pub line: usize,
     /// The character in the line, counted from 1.
     pub column: usize,
-    /// The way to it through the result, as in locale files: `stops[].name`; or `features.NAME`.
+    /// The way to it through the result, as locale files write it: `stops[].name`; or `features.NAME`.
     pub path: String,
-    /// It may be this one that was meant.
+    /// The name that was probably meant; `None` if none is similar enough.
     pub meant: Option<String>,
-    /// Where it is looked for.
+    /// Where the name was looked for.
     pub place: TemplateNameSource,
 }
 
-/// Where a name is looked for.
+/// Where a name in a template comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TemplateNameSource {
-    /// In the `outputSchema` of a tool.
+    /// The `outputSchema` of the tool.
     Output,
-    /// Among the tags of callers.
+    /// The feature tags that callers can declare.
     Features,
 }
 
-/// Says what is wrong and what to do; where is in the fields.
+/// Says what is wrong and what to do; the place is in the fields.
 impl fmt::Display for TemplateNameFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
@@ -58,8 +59,11 @@ impl fmt::Display for TemplateNameFinding {
 }
 
 impl Template {
-    /// The names in it that a result of this schema does not have, and the tags that no caller can say. Without a
-    /// schema only the tags are looked at.
+    /// Finds names in the template that a result with this schema does not have, and tags that no caller can
+    /// declare. Without a schema only the tags are checked.
+    ///
+    /// A name counts as missing only if the schema names all members of its part, see
+    /// [`Subschema::names_all`]. At most 50 findings are returned.
     ///
     /// ```
     /// use mcp_attune_shape::CompiledSchema;
@@ -90,24 +94,30 @@ impl Template {
     }
 }
 
-/// What a variable stands for: a part of the result, by the way to it; nothing where that is not known.
+/// What a variable stands for: a part of the result and the path to it; `None` if that is not known, so that
+/// nothing is said about what is inside of it.
 type VariableSchema<'o> = Option<(Subschema<'o>, String)>;
 
+/// Goes through the tags of one template in their order, with the variables that are in scope.
 struct TemplateNameChecker<'t, 'o> {
     source: &'t str,
     output: Option<&'o CompiledSchema>,
-    /// The variables that a template sets, the innermost last.
+    /// The variables that the template sets, by scope, the innermost last. The first scope is the template
+    /// itself; loops, `with`, macros and `call` open others.
     scopes: Vec<Vec<(&'t str, VariableSchema<'o>)>>,
     findings: Vec<TemplateNameFinding>,
 }
 
-/// One step of `a.b[0]["c"]`.
+/// One step of an access such as `a.b[0]["c"]`.
 enum AccessStep<'t> {
+    /// A member, and the offset of its name in the template.
     Member(&'t str, usize),
+    /// An element of a list, by a literal number.
     Element,
 }
 
 impl<'t, 'o> TemplateNameChecker<'t, 'o> {
+    /// Checks the names in one tag, and opens or closes the scope that it begins or ends.
     fn check_tag(&mut self, tag: &TemplateTag<'t>) {
         let words = tag.words.as_slice();
         let Some((LocatedToken { token: TemplateToken::Name(name), .. }, rest)) =
@@ -180,13 +190,14 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         }
     }
 
+    /// Adds a variable to the innermost scope.
     fn bind(&mut self, name: &'t str, known: VariableSchema<'o>) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.push((name, known));
         }
     }
 
-    /// Looks at every name in an expression.
+    /// Checks every name in an expression. Names of filters, tests and options are not looked up.
     fn check_expression(&mut self, words: &[LocatedToken<'t>]) {
         let mut at = 0;
         while let Some(word) = words.get(at) {
@@ -213,7 +224,11 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         }
     }
 
-    /// Follows a name, and tells where it ends in nothing.
+    /// Follows a name and the steps behind it, and reports the first of them that the schema does not have.
+    ///
+    /// Returns the part of the result that it ends at, or `None` if that is not known: the name is the
+    /// caller's (`locale`), belongs to a variable of unknown content, or leads to something that the schema
+    /// does not describe.
     fn resolve_name(&mut self, name: &'t str, at: usize, steps: &[AccessStep<'t>]) -> VariableSchema<'o> {
         if name == "features" && !self.is_bound(name) {
             if let Some(AccessStep::Member(tag, at)) = steps.first() {
@@ -254,6 +269,7 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         self.scopes.iter().flatten().any(|(held, _)| *held == name)
     }
 
+    /// Returns the schema of a member. Reports it if there is none and the schema names all members.
     fn resolve_member(
         &mut self,
         part: Subschema<'o>,
@@ -272,6 +288,8 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         found
     }
 
+    /// Reports a name behind `features` that is no known tag. All names that begin with `x-` belong to
+    /// vendors and are fine.
     fn check_feature(&mut self, name: &str, at: usize) {
         let own = ["format", "verbosity"];
         if KNOWN_FLAGS.contains(&name) || own.contains(&name) || name.starts_with("x-") {
@@ -286,6 +304,7 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         );
     }
 
+    /// Adds a finding, unless it is there already or there are enough.
     fn report_finding(
         &mut self,
         at: usize,
@@ -300,7 +319,8 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         }
     }
 
-    /// What an expression is that is a name and nothing else.
+    /// Returns what an expression stands for if it is nothing but a name with steps behind it. Reports
+    /// nothing: the expression is checked separately.
     fn resolve_whole(&mut self, words: &[LocatedToken<'t>]) -> VariableSchema<'o> {
         let (name, at) = words.first().and_then(|word| Some((name_of(*word)?, word.at)))?;
         let (steps, length) = access_steps(words);
@@ -314,7 +334,8 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
         known
     }
 
-    /// What the elements are of what a loop goes over.
+    /// Returns what the elements are of the list that a loop goes over. Filters that only sort or select
+    /// elements are passed through; with any other the elements are not known.
     fn resolve_elements(&mut self, words: &[LocatedToken<'t>]) -> VariableSchema<'o> {
         const SAME: [&str; 7] = ["sort", "reverse", "unique", "select", "reject", "selectattr", "rejectattr"];
         let name = words.first().and_then(|word| name_of(*word))?;
@@ -341,7 +362,7 @@ impl<'t, 'o> TemplateNameChecker<'t, 'o> {
     }
 }
 
-/// How many findings are told.
+/// How many findings are returned for one template.
 const MAX_TEMPLATE_FINDINGS: usize = 50;
 
 fn name_of(word: LocatedToken<'_>) -> Option<&str> {
@@ -351,7 +372,8 @@ fn name_of(word: LocatedToken<'_>) -> Option<&str> {
     }
 }
 
-/// The steps that follow a name, and how many words they are together with it.
+/// Returns the steps that follow a name, and how many words they are together with the name. An index that is
+/// no literal ends them, and so does a method.
 fn access_steps<'t>(words: &[LocatedToken<'t>]) -> (Vec<AccessStep<'t>>, usize) {
     let (mut steps, mut at) = (Vec::new(), 1);
     loop {
@@ -383,6 +405,7 @@ fn access_steps<'t>(words: &[LocatedToken<'t>]) -> (Vec<AccessStep<'t>>, usize) 
     }
 }
 
+/// Returns the words behind a pair of round brackets, if the words begin with one.
 fn after_brackets<'w, 't>(words: &'w [LocatedToken<'t>]) -> &'w [LocatedToken<'t>] {
     if words.first().map(|word| word.token) != Some(TemplateToken::Sign("(")) {
         return words;
@@ -401,7 +424,7 @@ fn after_brackets<'w, 't>(words: &'w [LocatedToken<'t>]) -> &'w [LocatedToken<'t
     &[]
 }
 
-/// The innermost variable of a name, in scopes that come innermost first.
+/// Looks up the innermost variable of a name, in scopes that come innermost first.
 trait ScopeLookup<'o> {
     fn find_innermost(self, name: &str) -> Option<VariableSchema<'o>>;
 }

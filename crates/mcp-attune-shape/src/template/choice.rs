@@ -1,4 +1,4 @@
-//! The templates of one thing, and which of them a caller gets.
+//! The templates of one tool, resource or prompt, and which of them a caller gets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,13 +34,15 @@ use mcp_attune::features::{ContentFormat, FeaturePreferences};
 /// ```
 #[derive(Debug, Default)]
 pub struct TemplateSet {
-    /// Those that ask most first.
+    /// The templates, in the order in which they are tried: those that ask most first, equals by name.
     all: Vec<Arc<Template>>,
+    /// The vendors' tags that any of them asks for.
     vendors: BTreeSet<String>,
 }
 
 impl TemplateSet {
-    /// Templates, in any order.
+    /// Makes a set of templates, which may come in any order. Two with the same name are not expected, and
+    /// the first one would be used.
     #[must_use]
     pub fn new(templates: impl IntoIterator<Item = impl Into<Arc<Template>>>) -> Self {
         let mut all: Vec<Arc<Template>> = templates.into_iter().map(Into::into).collect();
@@ -52,7 +54,8 @@ impl TemplateSet {
         Self { all, vendors }
     }
 
-    /// The template of a result or a resource in this format.
+    /// Returns the template for a result or a resource in a format, or `None` if none of that format is for
+    /// this caller.
     #[must_use]
     pub fn choose(&self, wanted: &FeaturePreferences, format: ContentFormat) -> Option<&Template> {
         let kind = TemplateFormat::of(format);
@@ -60,8 +63,11 @@ impl TemplateSet {
             .find(|template| template.variant().kind() == kind && template.variant().matches_caller(wanted))
     }
 
-    /// The template of a prompt, whose text serves every format: of two that ask as much the `.txt` one for those who want
-    /// plain text, else the `.md` one.
+    /// Returns the template for a prompt, or `None` if none is for this caller.
+    ///
+    /// The text of a prompt serves every format. So `.md` and `.txt` templates compete by how much they ask;
+    /// of two that ask as much, a caller that wants plain text gets the `.txt` one, and everybody else the
+    /// `.md` one. `.json` templates are not used.
     #[must_use]
     pub fn choose_for_prompt(&self, wanted: &FeaturePreferences) -> Option<&Template> {
         let first = if wanted.format() == Some(ContentFormat::Text) {
@@ -78,20 +84,20 @@ impl TemplateSet {
         best.clone().find(first_of).or_else(|| best.next())
     }
 
-    /// The names of the vendors' tags that names and texts of these templates ask for: they are the ones that a session
-    /// has to remember.
+    /// Returns the names of the vendors' tags that names and texts of these templates ask for. They are the
+    /// ones that a legacy session has to remember.
     ///
     /// Rules: F3.
     pub fn vendors(&self) -> impl Iterator<Item = &str> {
         self.vendors.iter().map(String::as_str)
     }
 
-    /// The templates.
+    /// Iterates over the templates, those that ask most first.
     pub fn iter(&self) -> impl Iterator<Item = &Template> + Clone {
         self.all.iter().map(AsRef::as_ref)
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no template.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

@@ -1,4 +1,4 @@
-//! One template: compiled, and rendered within bounds.
+//! One template: compiled once, and rendered for each caller within bounds.
 
 use core::fmt;
 use std::collections::BTreeSet;
@@ -18,12 +18,18 @@ use super::lex::{self, TemplateToken};
 use super::name::{TemplateFormat, TemplateVariant};
 use super::{MAX_DATA, MAX_OUTPUT, MAX_SOURCE, vet};
 
-/// How many bytes of data are short work.
+/// How many bytes of data a template is given where rendering has to be short work. With more it is not
+/// tried.
 const MAX_SHORT_DATA: usize = 16 << 10;
-/// The name that minijinja knows it by.
+/// The name under which minijinja knows the template. Each template has an environment of its own, so there
+/// is only one.
 const TEMPLATE_NAME: &str = "template";
 
-/// What an operator wrote for the results of a tool, for a resource or for a prompt.
+/// A compiled template that an operator wrote for the results of a tool, for a resource or for a prompt.
+///
+/// It is immutable and can be rendered from several threads at once. What it is for, and for which callers,
+/// is in its [`variant`](Self::variant); [`TemplateSet`](super::TemplateSet) chooses among several. Whether
+/// it fits the results of a tool is told by [`check`](Self::check), and not when it is compiled.
 ///
 /// Rules: F6, F7, F8, F10, F11.
 ///
@@ -42,22 +48,30 @@ const TEMPLATE_NAME: &str = "template";
 /// assert_eq!(template.render(&scene).unwrap(), "**Bern \\*BE\\***: 8.5\u{a0}°C");
 /// ```
 pub struct Template {
+    /// What follows the subject's own name and a dot in the name of the file, such as `compact.md`.
     name: String,
     variant: TemplateVariant,
     source: String,
+    /// The names of vendors' tags in the name of the file, and all string literals in the text that look like
+    /// one.
     vendors: BTreeSet<String>,
+    /// The environment that the template is compiled in, with the number of steps that a rendering may take.
     environment: Environment<'static>,
-    /// The same with fewer steps.
+    /// The same environment with the number of steps that are short work.
     short: Environment<'static>,
 }
 
 impl Template {
-    /// Compiles a template. `name` is what follows the thing's own name and a dot in the name of the file: `md`,
-    /// `compact.md`.
+    /// Compiles a template. `name` is what follows the subject's own name and a dot in the name of the file:
+    /// `md`, `compact.md`.
+    ///
+    /// Names of filters, tests and functions are checked here, so that a misspelt one is found before a
+    /// caller waits. Names of variables are not, as they depend on the data.
     ///
     /// # Errors
     ///
-    /// [`TemplateCompileError`] says what is wrong first, and where.
+    /// [`TemplateCompileError`] says what is wrong first, and where: the name of the file, the length, the
+    /// syntax, a statement that needs another file, an unknown name, or a slice with a step.
     pub fn compile(name: &str, source: &str) -> Result<Self, TemplateCompileError> {
         let variant = TemplateVariant::parse(name)
             .map_err(|why| TemplateCompileError::at(source, 0, TemplateCompileReason::Name(why)))?;
@@ -85,42 +99,44 @@ impl Template {
         Ok(Self { name, variant, source, vendors, environment, short })
     }
 
-    /// What follows the thing's own name in the name of the file.
+    /// Returns what follows the subject's own name and a dot in the name of the file.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whom it is for.
+    /// Returns which format the template writes, and which callers it is for.
     #[must_use]
     pub fn variant(&self) -> &TemplateVariant {
         &self.variant
     }
 
-    /// The text that it was compiled from.
+    /// Returns the text that it was compiled from.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The names of the vendors' tags that its name and its text ask for.
+    /// Returns the names of the vendors' tags that its name and its text ask for. A legacy session has to
+    /// remember these.
     ///
     /// Rules: F3.
     pub fn vendors(&self) -> impl Iterator<Item = &str> {
         self.vendors.iter().map(String::as_str)
     }
 
-    /// Renders it for one caller.
+    /// Renders the template for one caller.
     ///
     /// # Errors
     ///
-    /// [`TemplateRenderError`] says why there is no text. The steps that a rendering takes, the text that it gives and how deep it goes are
-    /// bounded, so it ends.
+    /// [`TemplateRenderError`] says why there is no text. The steps that a rendering takes, the text that it
+    /// gives and how deep it goes are bounded, so it ends. No part of the data is in the error.
     pub fn render(&self, scene: &TemplateContext<'_>) -> Result<String, TemplateRenderError> {
         self.render_with(&self.environment, scene)
     }
 
-    /// The same with as few steps as short work may take; `None` where it needs more, or may.
+    /// Renders the template if that is short work. Returns `None` if there is too much data for that, or if
+    /// the steps of short work did not suffice; [`render`](Self::render) may then succeed.
     pub(crate) fn render_if_short(
         &self,
         scene: &TemplateContext<'_>,
@@ -133,6 +149,8 @@ impl Template {
         (!longer).then_some(rendered)
     }
 
+    /// Renders the template with the bounds of an environment, and checks the output of a `.json` template.
+    /// Whether a translation was used is noted in the context as soon as minijinja has given the whole text.
     fn render_with(
         &self,
         environment: &Environment<'_>,
@@ -169,13 +187,14 @@ impl fmt::Debug for Template {
     }
 }
 
-/// Whether a text is an object or an array that can be read in one way.
+/// Returns whether a text is a JSON object or array, read as strictly as messages are: no member name twice,
+/// not nested too deeply.
 fn is_json(text: &str) -> bool {
     let read = Document::parse(text.as_bytes());
     read.is_ok_and(|read| matches!(read.root().kind(), JsonKind::Object | JsonKind::Array))
 }
 
-/// A text that does not grow beyond its bound.
+/// A writer into memory that fails as soon as more than [`MAX_OUTPUT`] bytes are written.
 struct BoundedOutput(Vec<u8>);
 
 impl io::Write for BoundedOutput {

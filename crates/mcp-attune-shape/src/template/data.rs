@@ -1,10 +1,12 @@
-//! A result as templates see it: members in their order, numbers as they were written.
+//! Data as templates see it: members in their order, numbers as they were written.
 //!
-//! 1. Whole numbers are exact up to 38 digits. Numbers with a point or an exponent are floats where a float says the same;
-//!    what neither can say exactly stays as it was written: it can be printed and formatted, not calculated with.
-//! 2. Half a character, which JSON can write and text cannot hold, is U+FFFD.
-//! 3. A string is what the server wrote, so that comparing means what it says. What people read in its place, where the
-//!    caller's locale files have something else, is kept [beside](LocalizedStrings) and used where it is printed.
+//! 1. Whole numbers are exact up to 38 digits. Numbers with a point or an exponent are floats where a float
+//!    says the same; what neither can say exactly stays as it was written: it can be printed and formatted,
+//!    not calculated with.
+//! 2. Half a character (an unpaired surrogate), which JSON can write and text cannot hold, is U+FFFD.
+//! 3. A string is what the server wrote, so that comparing means what it says. What people read in its place,
+//!    where the caller's locale files have something else, is kept [beside](LocalizedStrings) and used where
+//!    it is printed.
 
 use core::fmt;
 use std::collections::HashMap;
@@ -17,14 +19,19 @@ use crate::compiled_schema::Subschema;
 use crate::render::ResultLocation;
 use mcp_attune::catalog::LocaleChain;
 
-/// What people read in the place of strings, by where in memory these are: a copy of a [`Value`] shares its text, and what
-/// a template makes of it is another text.
+/// The translations of strings in the data, by the address of the string in memory.
+///
+/// A minijinja [`Value`] that is copied shares its text with the original, so a string from the data is
+/// recognized wherever a template prints it, in loops and macros too. What a filter or an operator makes of
+/// it is another text, and is not translated.
 ///
 /// Rules: L22.
 #[derive(Default)]
 pub(super) struct LocalizedStrings(HashMap<usize, (Arc<str>, Box<str>)>);
 
 impl LocalizedStrings {
+    /// Returns what people read in the place of a value, or `None` if it is no string of the data that has a
+    /// translation.
     pub(super) fn get(&self, value: &Value) -> Option<&str> {
         if self.0.is_empty() {
             return None;
@@ -32,7 +39,8 @@ impl LocalizedStrings {
         self.0.get(&value.as_str()?.as_ptr().addr()).map(|(_, told)| &**told)
     }
 
-    /// A string that is known again. It is held here, so that nothing else can come to stand in its place.
+    /// Adds a string and its translation, and returns the value that is recognized by [`get`](Self::get). The
+    /// string is held here, so that no other string can come to stand at its address.
     fn put(&mut self, text: &str, told: String) -> Value {
         let held: Arc<str> = text.into();
         self.0.insert(held.as_ptr().addr(), (held.clone(), told.into()));
@@ -40,19 +48,23 @@ impl LocalizedStrings {
     }
 }
 
-/// Where the strings of a result are looked up.
+/// Where translations of the strings of a result are looked up.
 pub(super) struct TranslationSource<'a> {
+    /// The tool that the result is of.
     pub(super) tool: &'a str,
+    /// The caller's locale files.
     pub(super) chain: &'a LocaleChain,
+    /// The schema of the result, which gives the path of fields inside of definitions.
     pub(super) output: Option<Subschema<'a>>,
 }
 
-/// A value that was read before, which bounds how deep it is.
+/// Converts JSON to a minijinja value. It recurses as deep as the JSON is nested, which was bounded when that
+/// was read.
 pub(super) fn value(value: json::SpannedValue<'_>) -> Value {
     value_from_walk(&mut value.walk(), None, &mut LocalizedStrings::default())
 }
 
-/// The same for a result whose strings may be translated.
+/// Converts JSON like [`value`], and looks up a translation for each string in it.
 pub(super) fn localized_value(
     value: json::SpannedValue<'_>,
     lookup: &TranslationSource<'_>,
@@ -63,6 +75,9 @@ pub(super) fn localized_value(
     (value, found)
 }
 
+/// Converts the value that a walk stands at, so that every byte is gone over once. `place` says where
+/// translations are looked up and where in the result the value stands; without it nothing is looked up.
+/// Translations go into `found`.
 fn value_from_walk(
     walk: &mut JsonWalker<'_>,
     place: Option<(&TranslationSource<'_>, &ResultLocation<'_>)>,
@@ -114,6 +129,7 @@ fn text(text: JsonString<'_>) -> Value {
     }
 }
 
+/// Converts a number: to an integer, to a float that says the same, or else to an [`ExactNumber`].
 fn number(raw: &str) -> Value {
     if !raw.contains(['.', 'e', 'E']) {
         // `-0` is not 0 to whoever wrote it.
@@ -136,7 +152,8 @@ fn exact_number(raw: &str) -> Value {
     Value::from_object(ExactNumber(raw.into()))
 }
 
-/// Whether the shortest text of a float has the digits of this one, zeros at either end aside.
+/// Returns whether a float says the same as the text that it was parsed from: whether its shortest text has
+/// the same digits, apart from zeros at either end.
 fn is_exact_float(float: f64, raw: &str) -> bool {
     let digits = |text: &str| {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
@@ -152,7 +169,8 @@ fn is_exact_float(float: f64, raw: &str) -> bool {
     float.is_finite() && digits(&format!("{float:e}")) == digits(raw)
 }
 
-/// A number that no integer or float here can hold: its digits.
+/// A number that no integer or float here can hold, as its digits. Templates can print and format it;
+/// arithmetic with it fails.
 #[derive(Debug)]
 pub(super) struct ExactNumber(pub(super) Box<str>);
 
@@ -166,16 +184,18 @@ impl Object for ExactNumber {
     }
 }
 
-/// The members of an object, in their order.
+/// A JSON object for templates, which iterates over its members in the order in which they were written.
 #[derive(Debug)]
 struct OrderedMembers {
+    /// Names and values, in the order of the text.
     all: Vec<(Value, Value)>,
-    /// The members by their names, where there are too many to go through.
+    /// Indexes into `all`, sorted by name; empty if there are so few members that they are searched one by
+    /// one.
     sorted: Vec<u32>,
 }
 
 impl OrderedMembers {
-    /// So many are faster gone through than searched.
+    /// Up to this many members are faster searched one by one.
     const MAX_LINEAR_SEARCH: usize = 16;
 
     fn new(all: Vec<(Value, Value)>) -> Self {

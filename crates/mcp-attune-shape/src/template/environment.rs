@@ -1,4 +1,4 @@
-//! What templates can do: their syntax, their filters, and how values are printed.
+//! The minijinja environments of templates: their syntax, filters and bounds, and how values are printed.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,12 @@ use super::{filters, print};
 /// How many loops, macros and the like may be inside each other. A macro counts as four.
 const MAX_DEPTH: usize = 200;
 
-/// What templates of a kind can do. There is no loader: a template has no way to another file.
+/// Returns the environment that templates of a format are compiled in. It is made once for each format, and
+/// cloned by each template.
+///
+/// It has no loader, so a template has no way to another file, and no built-in filters or functions but those
+/// that are added here. Undefined values can be tested with `if`, and are errors where they are printed,
+/// iterated over or looked into.
 pub(super) fn environment(kind: TemplateFormat) -> &'static Environment<'static> {
     static MARKDOWN: OnceLock<Environment<'static>> = OnceLock::new();
     static TEXT: OnceLock<Environment<'static>> = OnceLock::new();
@@ -42,7 +47,8 @@ pub(super) fn environment(kind: TemplateFormat) -> &'static Environment<'static>
     })
 }
 
-/// `range`, with numbers that cannot overflow.
+/// Implements the function `range`, with bounds of at most 2^31 either way, so that minijinja's arithmetic
+/// cannot overflow. minijinja itself refuses ranges of more than 100000 numbers.
 fn range(from: i64, to: Option<i64>, step: Option<i64>) -> Result<Value, minijinja::Error> {
     const MAX_RANGE_BOUND: i64 = 1 << 31;
     let narrow = |number: i64| match isize::try_from(number) {

@@ -1,13 +1,17 @@
-//! Hints for models that a caller can ask: one a line, each a template of its own.
+//! Hints for the model behind a caller: one on each line, each a template of its own.
 
 use super::compiled::Template;
 use super::context::TemplateContext;
 use super::error::{TemplateCompileError, TemplateRenderError};
 use crate::compiled_schema::CompiledSchema;
 
-/// The hints of a tool.
+/// The hints that an operator wrote for the results of one tool.
 ///
-/// 1. Every line is a template with the variables and filters of any other. Empty lines, and lines that begin with `#`, are none.
+/// They are added to results for callers that declared `sampling`: as `hints` in the structured content if
+/// the schema allows that, else as a text block.
+///
+/// 1. Every line is a template with the variables and filters of any other. Empty lines, and lines that begin
+///    with `#`, are none.
 /// 2. A hint that renders to nothing is left out: `{% if temperature_c < 0 %}It freezes.{% endif %}`
 ///
 /// Rules: F10.
@@ -27,19 +31,19 @@ use crate::compiled_schema::CompiledSchema;
 /// ```
 #[derive(Debug, Default)]
 pub struct ToolHints {
-    /// With their lines, counted from 1.
+    /// The hints, each with its line in the file, counted from 1.
     lines: Vec<(usize, Template)>,
 }
 
 impl ToolHints {
-    /// How many hints there may be.
+    /// How many hints are read from one file.
     pub const MAX_HINTS: usize = 100;
 
-    /// Compiles the hints of a file. More than [`ToolHints::MAX_HINTS`] are not read.
+    /// Compiles the hints of a file. Lines after the first [`ToolHints::MAX_HINTS`] hints are ignored.
     ///
     /// # Errors
     ///
-    /// [`TemplateCompileError`] says what is wrong first, and where.
+    /// [`TemplateCompileError`] says what is wrong first, and where. One broken hint refuses the whole file.
     pub fn compile(source: &str) -> Result<Self, TemplateCompileError> {
         let written = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let written = written.filter(|(_, line)| !line.is_empty() && !is_comment(line)).take(Self::MAX_HINTS);
@@ -50,13 +54,15 @@ impl ToolHints {
         Ok(Self { lines: written.map(compile).collect::<Result<_, _>>()? })
     }
 
-    /// The hints for one result, and what became of those that failed.
+    /// Renders the hints for one result, and returns them in their order with the errors of those that
+    /// failed. A hint that fails does not affect the others. The line of an error is that of the hint in its
+    /// file.
     #[must_use]
     pub fn render(&self, scene: &TemplateContext<'_>) -> (Vec<String>, Vec<TemplateRenderError>) {
         self.render_each(|template| Some(template.render(scene))).unwrap_or_default()
     }
 
-    /// The same where that is short work; `None` where one of them may take long.
+    /// Renders the hints if that is short work for each of them; `None` if one of them may take longer.
     pub(crate) fn render_if_short(
         &self,
         scene: &TemplateContext<'_>,
@@ -79,7 +85,8 @@ impl ToolHints {
         Some((hints, failed))
     }
 
-    /// The names in the hints that nothing goes by: see [`Template::check`].
+    /// Finds names in the hints that a result with this schema does not have: see [`Template::check`]. Lines
+    /// are those of the file, columns those of the hint.
     #[must_use]
     pub fn check(&self, output: Option<&CompiledSchema>) -> Vec<super::TemplateNameFinding> {
         let told = |(number, template): &(usize, Template)| {
@@ -92,21 +99,21 @@ impl ToolHints {
         self.lines.iter().flat_map(told).collect()
     }
 
-    /// The names of the vendors' tags that they ask for.
+    /// Returns the names of the vendors' tags that the hints ask for.
     ///
     /// Rules: F3.
     pub fn vendors(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().flat_map(|(_, template)| template.vendors())
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no hint.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 }
 
-/// A line for those who read the file.
+/// Returns whether a line is a note for those who read the file.
 fn is_comment(line: &str) -> bool {
     line.starts_with('#')
 }

@@ -1,22 +1,23 @@
-//! A template's tags and the words in them, with where they stand.
+//! A lexer for the tags of a template, with the offset of each word.
 //!
-//! minijinja compiles a template and says nothing about its names until they are looked up, for a caller. This is just
-//! enough of a reader to say it before: which filters, fields and tags a template names, and where.
+//! minijinja compiles a template and says nothing about its names until they are looked up, for a caller.
+//! This is just enough of a reader to check them before: which filters, fields and feature tags a template
+//! names, and where.
 
 /// One word of a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TemplateToken<'s> {
-    /// `temperature_c`, `for`
+    /// A name or a keyword: `temperature_c`, `for`.
     Name(&'s str),
-    /// The inside of a literal, escapes and all.
+    /// A string literal without its quotes, with its escapes as they are written.
     Text(&'s str),
-    /// `12`
+    /// A number, whose value nobody needs: `12`.
     Number,
-    /// `|`, `==`
+    /// An operator or a bracket: `|`, `==`.
     Sign(&'s str),
 }
 
-/// A word, and its offset in the template.
+/// A word, and its offset in the template in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LocatedToken<'s> {
     pub(super) token: TemplateToken<'s>,
@@ -26,20 +27,23 @@ pub(super) struct LocatedToken<'s> {
 /// What stands between `{{` and `}}`, or between `{%` and `%}`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct TemplateTag<'s> {
-    /// Whether it is a statement.
+    /// Whether it is a statement, `{% … %}`.
     pub(super) statement: bool,
     pub(super) words: Vec<LocatedToken<'s>>,
 }
 
-/// A template taken apart.
+/// A template taken apart into its tags. Comments, and what stands inside of `{% raw %}`, have no tags.
 #[derive(Debug, Default)]
 pub(super) struct LexedTemplate<'s> {
+    /// The tags in their order.
     pub(super) all: Vec<TemplateTag<'s>>,
-    /// How many bytes the longest text between two tags has.
+    /// How many bytes the longest text between two tags has. It bounds what one step of a rendering can
+    /// write.
     pub(super) longest_text: usize,
 }
 
-/// Takes a template apart, as far as it can be read; what minijinja compiled can be.
+/// Takes a template apart. It never fails: of a template that is malformed, such as one with a tag that is
+/// not closed, the words are found as far as possible. What minijinja compiles is read completely.
 pub(super) fn split_tags(source: &str) -> LexedTemplate<'_> {
     let mut tags = LexedTemplate::default();
     let (mut at, mut text_from) = (0, 0);
@@ -61,7 +65,7 @@ pub(super) fn split_tags(source: &str) -> LexedTemplate<'_> {
     tags
 }
 
-/// The next `{{`, `{%` or `{#`, and its second byte.
+/// Finds the next `{{`, `{%` or `{#` from an offset, and returns where it stands and its second byte.
 fn next_open(source: &str, mut at: usize) -> Option<(usize, u8)> {
     loop {
         let open = at + source.get(at..)?.find('{')?;
@@ -72,11 +76,13 @@ fn next_open(source: &str, mut at: usize) -> Option<(usize, u8)> {
     }
 }
 
+/// Returns the offset behind the next `end`, or the end of the source.
 fn after(source: &str, at: usize, end: &str) -> usize {
     source.get(at..).and_then(|rest| rest.find(end)).map_or(source.len(), |found| at + found + end.len())
 }
 
-/// Where a `{% raw %}` is over.
+/// Returns the offset behind the `{% endraw %}` that ends a `{% raw %}`, and takes the text between them into
+/// account as a text between two tags.
 fn raw_end(source: &str, from: usize, longest: &mut usize) -> usize {
     let mut at = from;
     while let Some((open, kind)) = next_open(source, at) {
@@ -92,9 +98,11 @@ fn raw_end(source: &str, from: usize, longest: &mut usize) -> usize {
     source.len()
 }
 
+/// The operators of two characters.
 const PAIRS: [&str; 6] = ["==", "!=", "<=", ">=", "//", "**"];
 
-/// The words up to the end of the tag, and where that is.
+/// Returns the words of a tag, and the offset behind its end. Braces inside of it (`{{ {'a': {}} }}`) are
+/// matched, so that they do not end it.
 fn words(source: &str, mut at: usize, statement: bool) -> (Vec<LocatedToken<'_>>, usize) {
     let close = if statement { "%}" } else { "}}" };
     let (mut words, mut braces) = (Vec::new(), 0_usize);
@@ -144,7 +152,7 @@ fn run(text: &str, belongs: impl Fn(u8) -> bool) -> usize {
     text.bytes().position(|byte| !belongs(byte)).unwrap_or(text.len())
 }
 
-/// How long a literal is, quotes included.
+/// Returns how long a string literal is, quotes included; up to the end of the source if it is not closed.
 fn literal(text: &str, quote: u8) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {

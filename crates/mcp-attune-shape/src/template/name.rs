@@ -1,4 +1,4 @@
-//! What the name of a template's file says: what it is for, and for whom.
+//! What the name of a template's file says: which format it writes, and for which callers.
 
 use core::fmt;
 
@@ -7,22 +7,22 @@ use mcp_attune::features::{
 };
 use mcp_attune::suggestion::{nearest, quote_name};
 
-/// What a template is written in, by the end of its file's name.
+/// What a template writes, by the end of its file's name. It decides how values are escaped.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TemplateFormat {
-    /// `.md`
+    /// `.md`: Markdown for people. Values are escaped, so that they read as they are.
     Markdown,
-    /// `.txt`
+    /// `.txt`: plain text for people.
     Text,
-    /// `.json`: another shape of the structured content.
+    /// `.json`: another shape of the structured content. Values are written as JSON.
     Json,
 }
 
 impl TemplateFormat {
-    /// All of them, with the ends of names.
+    /// All formats, each with the end of a file's name.
     pub const ALL: [(&str, Self); 3] = [("md", Self::Markdown), ("txt", Self::Text), ("json", Self::Json)];
 
-    /// The kind that gives a format.
+    /// Returns the kind of template that writes a format.
     #[must_use]
     pub fn of(format: ContentFormat) -> Self {
         match format {
@@ -33,7 +33,11 @@ impl TemplateFormat {
     }
 }
 
-/// Which callers a template is for: what stands between its name and the end of it.
+/// The format that a template writes, and the callers that it is for: what stands behind the subject's name
+/// in the name of the file.
+///
+/// Everything that it asks of a caller must hold. The page of the module `template` explains the form of
+/// names.
 ///
 /// ```
 /// use mcp_attune::features::FeaturePreferences;
@@ -47,27 +51,30 @@ impl TemplateFormat {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TemplateVariant {
+    /// What the template is written in.
     kind: TemplateFormat,
+    /// The verbosity that a caller must want; `None` if it is for all of them.
     verbosity: Option<Verbosity>,
+    /// What a caller's other tags must say. No predicate is in the list twice.
     predicates: Vec<TagPredicate>,
 }
 
-/// Why the name of a file is none that a template can have.
+/// Why a file cannot be a template, by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TemplateNameError {
-    /// It ends in something else than `.md`, `.txt` or `.json`.
+    /// It ends in something else than `.md`, `.txt` or `.json`, which is in the field.
     Ending(String),
-    /// A part that is neither a verbosity nor a tag.
+    /// A part of the name is neither a verbosity nor a tag that a caller could declare.
     Segment {
-        /// As it is written.
+        /// The part as it is written.
         text: String,
         /// Why it is no tag.
         why: IgnoredTagReason,
-        /// It may be this one that was meant.
+        /// The verbosity or tag that was probably meant; `None` if none is similar enough.
         meant: Option<String>,
     },
-    /// Two verbosities, of which a caller has one.
+    /// The name asks for two verbosities, of which a caller has one.
     TwoVerbosities,
 }
 
@@ -87,7 +94,7 @@ impl fmt::Display for TemplateNameError {
 impl core::error::Error for TemplateNameError {}
 
 impl TemplateNameError {
-    /// What to do about it.
+    /// Returns what an operator can do about it, for the line that follows the error.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -102,11 +109,14 @@ impl TemplateNameError {
 }
 
 impl TemplateVariant {
-    /// Reads what follows the name and its dot: `md`, `compact.md`, `x-acme-tier=gold.txt`.
+    /// Parses what follows the subject's name and its dot: `md`, `compact.md`, `x-acme-tier=gold.txt`.
+    ///
+    /// A verbosity may be written `compact` or `verbosity=compact`. A part that is written twice counts once,
+    /// unless it is a verbosity.
     ///
     /// # Errors
     ///
-    /// [`TemplateNameError`] says why it is none.
+    /// [`TemplateNameError`] says why no template can have this name.
     pub fn parse(rest: &str) -> Result<Self, TemplateNameError> {
         let (segments, ending) =
             rest.rsplit_once('.').map_or(("", rest), |(segments, ending)| (segments, ending));
@@ -129,13 +139,14 @@ impl TemplateVariant {
         Ok(variant)
     }
 
-    /// What the template is written in.
+    /// Returns what the template is written in.
     #[must_use]
     pub fn kind(&self) -> TemplateFormat {
         self.kind
     }
 
-    /// Whether a caller is among those that it is for. Who asks for no verbosity wants the standard one.
+    /// Returns whether the template is for a caller with these tags. A caller that asks for no verbosity
+    /// counts as one that wants `standard`.
     ///
     /// Rules: F8, F10.
     #[must_use]
@@ -145,18 +156,20 @@ impl TemplateVariant {
             && self.predicates.iter().all(|predicate| predicate.holds(wanted))
     }
 
-    /// How much it asks of a caller: the template that asks most is used.
+    /// Returns how many things the name asks of a caller. Of the templates that fit, the one that asks most
+    /// is used.
     #[must_use]
     pub fn specificity(&self) -> usize {
         self.predicates.len() + usize::from(self.verbosity.is_some())
     }
 
-    /// The names of the vendors' tags that it asks for.
+    /// Returns the names of the vendors' tags that the name asks for.
     pub fn vendors(&self) -> impl Iterator<Item = &str> {
         self.predicates.iter().filter_map(TagPredicate::vendor)
     }
 }
 
+/// Makes the error for a part of a name, with the verbosity or flag that was probably meant.
 fn segment(text: &str, why: IgnoredTagReason) -> TemplateNameError {
     let verbosities = Verbosity::ALL.iter().map(|verbosity| verbosity.name());
     let known = verbosities.chain(KNOWN_FLAGS);

@@ -1,4 +1,6 @@
-//! What is wrong with a template that compiles, and how many steps it may take.
+//! Checks of a template that minijinja does not make, and the number of steps that it may take.
+//!
+//! All of them work on the tags of the template, and run when it is compiled.
 
 use super::error::{TemplateCompileError, TemplateCompileReason};
 use super::filters;
@@ -7,12 +9,16 @@ use mcp_attune::suggestion::nearest;
 
 /// How many steps a rendering may take; a step is about the smallest thing that a template does.
 const MAX_STEPS: u64 = 500_000;
-/// How many steps are short work.
+/// How many steps of a rendering are short work.
 pub(super) const SHORT_STEPS: u64 = 5_000;
 /// How many bytes of its own text a template may repeat into variables, about.
 const MAX_REPEATED_BYTES: usize = 64 << 20;
-/// How many steps a template may take. What it prints into variables is counted where values are concerned; its own text is
-/// not, so the longer that is, the fewer steps there are.
+/// Returns how many steps a rendering of a template may take.
+///
+/// That is [`MAX_STEPS`], unless the template captures text in variables, by `macro`, `call`, `filter`, a
+/// `set` block or a recursive loop. What is captured does not pass the bounded output. Of that, values are
+/// counted where they are printed, and the template's own text is not; so the longer its longest text is, the
+/// fewer steps there are, but never fewer than 5000.
 pub(super) fn step_limit(tags: &lex::LexedTemplate<'_>) -> u64 {
     let keeps = tags.all.iter().filter(|tag| tag.statement).any(|tag| {
         let has = |wanted: TemplateToken<'_>| tag.words.iter().any(|word| word.token == wanted);
@@ -30,7 +36,8 @@ pub(super) fn step_limit(tags: &lex::LexedTemplate<'_>) -> u64 {
     u64::try_from(fewer).unwrap_or(MAX_STEPS).clamp(5_000, MAX_STEPS)
 }
 
-/// Statements that name other files.
+/// Refuses statements that refer to other files (`include`, `extends`, `import`, `from`), and `block`, which
+/// makes sense only with them.
 pub(super) fn reject_other_files(
     source: &str,
     tags: &lex::LexedTemplate<'_>,
@@ -51,7 +58,11 @@ pub(super) fn reject_other_files(
     Ok(())
 }
 
-/// Filters, tests and functions that there are not. minijinja would find out when a caller waits.
+/// Refuses filters, tests and functions that do not exist, with the name that was probably meant. minijinja
+/// would find out only when a caller waits.
+///
+/// Functions are `range`, the macros of the template, and `loop` and `caller`, which minijinja defines inside
+/// of loops and macros.
 pub(super) fn reject_unknown_names(
     source: &str,
     tags: &lex::LexedTemplate<'_>,
@@ -110,7 +121,7 @@ pub(super) fn reject_unknown_names(
     Ok(())
 }
 
-/// Slices with a step: of `x[::-1]` minijinja 3.0 panics where `x` is empty, and data may be.
+/// Refuses slices with a step: at `x[::-1]` minijinja 3.0 panics if `x` is empty, and data may be.
 pub(super) fn reject_stepped_slices(
     source: &str,
     tags: &lex::LexedTemplate<'_>,
@@ -137,7 +148,7 @@ pub(super) fn reject_stepped_slices(
     Ok(())
 }
 
-/// Words that are no names.
+/// Words of the syntax, which are no names of variables or functions.
 pub(super) const KEYWORDS: [&str; 34] = [
     "and",
     "or",

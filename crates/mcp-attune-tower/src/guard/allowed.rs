@@ -1,4 +1,4 @@
-//! The hosts and origins that are let in, and the question whether one is.
+//! The list of allowed hosts and origins, and the checks against it.
 
 use std::error::Error;
 use std::fmt;
@@ -11,24 +11,28 @@ use http::{HeaderMap, Request, StatusCode, Uri, Version};
 use super::name::{BrowserOrigin, HostAndPort};
 use super::printable_ascii;
 
-/// The hosts and origins that are let in. Rules: H15.
+/// The hosts and origins that requests may name, in addition to those of this machine, which are always
+/// allowed. The default allows no others.
+///
+/// Rules: H15.
 #[derive(Clone, Debug, Default)]
 pub struct Allowlist {
     hosts: Vec<HostAndPort>,
     origins: Vec<BrowserOrigin>,
-    /// Whether every IP address is let in.
+    /// Whether every host that is an IP address is allowed.
     addresses: bool,
-    /// The first hosts that were let in, as they were written: most callers write the same.
+    /// The first four host values that were allowed, byte for byte as they were written, so that most requests
+    /// need no parsing. They are never replaced.
     known: [OnceLock<Box<[u8]>>; 4],
 }
 
-/// An entry that is no host, or no origin.
+/// An entry of the operator's that is not a host or not an origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AllowlistError {
-    /// No host: `https://mcp.example`, `*`, `mcp.example:port`.
+    /// Not a host, such as `https://mcp.example`, `*` or `mcp.example:port`.
     Host(String),
-    /// No origin: `app.example`, `https://app.example/`, `*`.
+    /// Not an origin, such as `app.example`, `https://app.example/` or `*`.
     Origin(String),
 }
 
@@ -53,20 +57,21 @@ impl fmt::Display for AllowlistError {
 
 impl Error for AllowlistError {}
 
-/// Why a request is not let in.
+/// Why a request is refused. The values in it are shortened and printable, so that they can be shown and
+/// logged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum GuardError {
-    /// A host that is neither loopback nor listed.
+    /// It names a host that is neither loopback nor listed: 403.
     Host(String),
-    /// An origin that is neither loopback nor listed.
+    /// It names an origin that is neither loopback nor listed: 403.
     Origin(String),
-    /// HTTP/1.1 without a host.
+    /// It is of HTTP/1.1 and names no host: 400.
     NoHost,
 }
 
 impl GuardError {
-    /// The HTTP status that the caller gets.
+    /// Returns the HTTP status that the caller gets.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match self {
@@ -93,11 +98,12 @@ impl fmt::Display for GuardError {
 impl Error for GuardError {}
 
 impl Allowlist {
-    /// Hosts as `Host` names them, with a port or without; origins as `Origin` names them.
+    /// Makes a list of hosts as `Host` headers name them, with or without a port, and of origins as `Origin`
+    /// headers name them.
     ///
     /// # Errors
     ///
-    /// [`AllowlistError`], the first of them.
+    /// [`AllowlistError`] for the first entry that is wrong.
     pub fn new<'a>(
         hosts: impl IntoIterator<Item = &'a str>,
         origins: impl IntoIterator<Item = &'a str>,
@@ -112,14 +118,17 @@ impl Allowlist {
         })
     }
 
-    /// Lets in every host that is an IP address and no name. A page whose name was made to point here ("DNS rebinding")
-    /// says that name, so an address is nothing to be afraid of where there is no web page to read.
+    /// Also allows every host that is an IP address and not a name.
+    ///
+    /// A page whose name was made to point here ("DNS rebinding") names that name, so an address cannot be such
+    /// an attack. This is meant for listeners that have no web page to read, such as the one for health and
+    /// metrics.
     #[must_use]
     pub fn with_ip_addresses(self) -> Self {
         Self { addresses: true, ..self }
     }
 
-    /// Whether a host is let in.
+    /// Returns whether a value of `Host` is allowed. A value that cannot be parsed is not.
     #[must_use]
     pub fn allows_host(&self, value: &[u8]) -> bool {
         if self.known.iter().filter_map(OnceLock::get).any(|known| **known == *value) {
@@ -137,30 +146,36 @@ impl Allowlist {
         allowed
     }
 
-    /// Whether an origin is let in.
+    /// Returns whether a value of `Origin` is allowed: loopback or listed.
     #[must_use]
     pub fn allows_origin(&self, value: &[u8]) -> bool {
         parse::<BrowserOrigin>(value)
             .is_some_and(|origin| origin.is_loopback() || self.origins.contains(&origin))
     }
 
-    /// Whether an origin is listed, so that its pages may read the answers. Rules: G7.
+    /// Returns whether an origin is listed, so that its pages may read the answers (CORS). Loopback origins are
+    /// allowed to ask, but may only read if they are listed.
+    ///
+    /// Rules: G7.
     #[must_use]
     pub fn lists_origin(&self, value: &[u8]) -> bool {
         parse::<BrowserOrigin>(value).is_some_and(|origin| self.origins.contains(&origin))
     }
 
-    /// Whether CORS is on. Rules: G7.
+    /// Returns whether any origin is listed, which turns CORS on.
+    ///
+    /// Rules: G7.
     #[must_use]
     pub fn has_origins(&self) -> bool {
         !self.origins.is_empty()
     }
 
-    /// Whether a request is let in.
+    /// Checks every host and origin that a request names, in its target and in its headers. A request of
+    /// HTTP/1.1 has to name a host.
     ///
     /// # Errors
     ///
-    /// [`GuardError`], the first thing that is not allowed.
+    /// [`GuardError`] for the first thing that is not allowed.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
         let named = request.uri().authority().is_some() || request.headers().contains_key(HOST);
         if !named && request.version() == Version::HTTP_11 {
@@ -169,7 +184,8 @@ impl Allowlist {
         self.check_named(request.uri(), request.headers())
     }
 
-    /// Whether the hosts and origins that a request names are let in; it may name none, as no browser does.
+    /// Checks the same, but lets a request name no host at all: the layer may be called by code of the same
+    /// process, and browsers always name one.
     pub(crate) fn check_named(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), GuardError> {
         let target = uri.authority().map(|authority| authority.as_str().as_bytes());
         let lines = headers.get_all(HOST).into_iter().map(HeaderValue::as_bytes);

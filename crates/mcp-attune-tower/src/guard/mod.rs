@@ -1,14 +1,17 @@
-//! Who may ask: the hosts and origins that requests may name.
+//! The protection against DNS rebinding and foreign web pages: which hosts and origins a request may name.
+//!
+//! A web page can make a browser send requests to a server on the same machine, and a DNS name can be made to point
+//! there. Such requests name the page's origin or that DNS name, so naming anything unknown is refused.
 //!
 //! 1. Every `Host` that a request names, in its target, in `:authority` or in `Host`, is loopback or listed.
 //! 2. Every `Origin` that it names is loopback or listed. None is fine: only browsers send it. `null` is an
 //!    origin like any other, and loopback it is not.
 //!
-//! Loopback is `localhost`, 127.0.0.0/8 and `[::1]`, with any port. A listed host without a port stands for any.
-//! Case does not matter.
+//! Loopback is `localhost`, 127.0.0.0/8 (also mapped into IPv6) and `[::1]`, with any port. A listed host
+//! without a port stands for any port. Case does not matter.
 //!
-//! The layer asks it before anything else ([`Settings::guard`](crate::Settings::guard)); the gateway does so for all its
-//! mounts at once.
+//! The layer checks this before anything else ([`Settings::guard`](crate::Settings::guard)); the gateway does so for
+//! all its mounts at once.
 //!
 //! ```
 //! use mcp_attune_tower::Settings;
@@ -31,7 +34,8 @@ mod allowed;
 
 pub use allowed::{Allowlist, AllowlistError, GuardError};
 
-/// A value of the caller's, fit to be shown: short, and what is not printable ASCII as `?`.
+/// Makes a value of the caller's fit to be shown in a message: at most 80 bytes, and `?` for every byte that is
+/// not printable ASCII.
 fn printable_ascii(value: &[u8]) -> String {
     const MAX_BYTES: usize = 80;
     let char = |byte: &u8| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '?' };

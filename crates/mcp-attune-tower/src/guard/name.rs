@@ -1,23 +1,29 @@
-//! Hosts and origins as requests and operators write them.
+//! Hosts and origins as requests and operators write them, parsed strictly: what cannot be parsed matches
+//! nothing.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-/// A host, and a port where one is named.
+/// A host with an optional port, as in a `Host` header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct HostAndPort {
     name: HostName,
+    /// In an entry of a list, `None` stands for any port.
     port: Option<u16>,
 }
 
+/// A host: a DNS name or an IP address. They are told apart so that `127.0.0.1` is compared as an address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum HostName {
-    /// In lower case.
+    /// A DNS name in lower case.
     Dns(String),
+    /// An IPv4 address, or an IPv6 address that was written in brackets.
     Address(IpAddr),
 }
 
 impl HostAndPort {
+    /// Returns whether the host is this machine: `localhost`, or a loopback address, also an IPv4 one mapped
+    /// into IPv6.
     pub(super) fn is_loopback(&self) -> bool {
         match &self.name {
             HostName::Dns(name) => name == "localhost",
@@ -25,12 +31,13 @@ impl HostAndPort {
         }
     }
 
-    /// Whether it is an IP address, and no name.
+    /// Returns whether the host is an IP address and not a name.
     pub(super) fn is_address(&self) -> bool {
         matches!(self.name, HostName::Address(_))
     }
 
-    /// Whether this entry stands for a host.
+    /// Returns whether this entry of a list allows `host`: the same host, and the same port unless the entry
+    /// has none.
     pub(super) fn covers(&self, host: &Self) -> bool {
         self.name == host.name && (self.port.is_none() || self.port == host.port)
     }
@@ -61,7 +68,7 @@ impl FromStr for HostAndPort {
     }
 }
 
-/// A name or an IPv4 address.
+/// Parses an IPv4 address, or a name of letters, digits, dots, hyphens and underscores.
 fn parse_host_name(name: &str) -> Result<HostName, ()> {
     if let Ok(address) = name.parse() {
         return Ok(HostName::Address(IpAddr::V4(address)));
@@ -73,14 +80,18 @@ fn parse_host_name(name: &str) -> Result<HostName, ()> {
     Ok(HostName::Dns(name.to_ascii_lowercase()))
 }
 
-/// An origin as browsers write it (RFC 6454 §6.2).
+/// An origin as browsers serialize it (RFC 6454 §6.2). The default ports of HTTP and HTTPS are dropped, so that
+/// `https://app.example:443` and `https://app.example` are the same origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum BrowserOrigin {
+    /// The opaque origin `null`, which for instance sandboxed frames and local files have.
     Null,
+    /// A scheme in lower case and a host.
     Of { scheme: String, host: HostAndPort },
 }
 
 impl BrowserOrigin {
+    /// Returns whether the page comes from this machine, over whatever scheme. `null` does not.
     pub(super) fn is_loopback(&self) -> bool {
         matches!(self, Self::Of { host, .. } if host.is_loopback())
     }

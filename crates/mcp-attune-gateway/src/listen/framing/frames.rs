@@ -1,43 +1,50 @@
-//! Control frames of HTTP/2, counted against what else moves on a connection.
+//! Counts the control frames of HTTP/2 against what else moves on a connection.
+//!
+//! Each control frame costs the gateway about as much as a request, and asks for nothing. So a connection has
+//! a budget of them, which grows with time, with requests and bodies that come in, and with answers that go
+//! out. A connection without budget is cut.
 
 use std::io;
 
 use tokio::time::Instant;
 
-/// What every frame begins with: its length in three bytes, its type, its flags, its stream.
+/// The length of a frame's header: its length in three bytes, its type, its flags, its stream.
 const FRAME_HEADER: usize = 9;
-/// What is left of the client's preface after the part that looks like a request.
+/// What is left of the client's preface (`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n`) after the part that looks like a
+/// request.
 const PREFACE_REST: usize = b"SM\r\n\r\n".len();
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 
-/// How many control frames may come at once,
+/// The budget at the start, and its maximum, in frames.
 const MAX_CREDIT: u64 = 2000;
-/// how many more with each second,
+/// How many frames each second adds,
 const CREDIT_PER_SECOND: u64 = 50;
-/// with each request or piece of a body,
+/// each frame of a request's head or body,
 const CREDIT_PER_FRAME: u64 = 2;
-/// and how many bytes that we send stand for one: callers tell us what they have read.
+/// and each so many bytes that we send: callers acknowledge what they have read with `WINDOW_UPDATE`.
 const BYTES_PER_CREDIT: u64 = 2048;
 
-/// Counts the control frames (`SETTINGS`, `PING`, `WINDOW_UPDATE`, `PRIORITY`, `RST_STREAM` and unknown ones) of a
-/// connection. Each costs us about as much as a request costs its caller to send, and each asks for nothing.
+/// The budget of control frames (`SETTINGS`, `PING`, `WINDOW_UPDATE`, `PRIORITY`, `RST_STREAM` and unknown
+/// ones) of a connection. It follows the frames in the byte stream by their lengths, and understands nothing
+/// else of them.
 #[derive(Debug)]
 pub(super) struct ControlFrameBudget {
-    /// How many may still come.
+    /// How many control frames may still come.
     credit: u64,
-    /// Until when the seconds are counted.
+    /// Up to when the seconds were credited.
     refilled: Instant,
-    /// Bytes that we sent and that are no credit yet.
+    /// Bytes that we sent and that are not credited yet; below [`BYTES_PER_CREDIT`].
     sent: u64,
-    /// How much of the frame that is being read, or of the preface, is still to come.
+    /// How many bytes of the current frame, or of the preface, are still to come.
     skip: usize,
-    /// The beginning of the next frame.
+    /// What has come of the next frame's header.
     header: Vec<u8>,
 }
 
 impl ControlFrameBudget {
+    /// Makes the full budget of a connection whose preface was read up to its first empty line.
     pub(super) fn after_preface() -> Self {
         Self {
             credit: MAX_CREDIT,
@@ -48,11 +55,11 @@ impl ControlFrameBudget {
         }
     }
 
-    /// Counts the frames in what was read.
+    /// Counts the frames in what was read; frames may be split anywhere.
     ///
     /// # Errors
     ///
-    /// Where there are too many.
+    /// If there are more control frames than the budget allows. The connection must be cut.
     pub(super) fn count(&mut self, read: &[u8]) -> io::Result<()> {
         let mut rest = read;
         while !rest.is_empty() {
@@ -74,6 +81,8 @@ impl ControlFrameBudget {
         Ok(())
     }
 
+    /// Counts one frame of this type and payload size. Frames of requests earn credit unless they are empty;
+    /// all others cost one.
     fn frame(&mut self, kind: u8, size: usize) -> io::Result<()> {
         // Empty frames are counted by h2 itself.
         if matches!(kind, DATA | HEADERS | CONTINUATION) {
@@ -94,6 +103,8 @@ impl ControlFrameBudget {
         Ok(())
     }
 
+    /// Credits the full seconds since the last time. Only called without credit left, so that most frames do
+    /// not read the clock.
     fn refill(&mut self) {
         let now = Instant::now();
         let seconds = now.duration_since(self.refilled).as_secs();
@@ -103,7 +114,7 @@ impl ControlFrameBudget {
         }
     }
 
-    /// Notes that so much was sent.
+    /// Credits bytes that were sent.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.sent += bytes as u64;
         self.credit = (self.credit + self.sent / BYTES_PER_CREDIT).min(MAX_CREDIT);

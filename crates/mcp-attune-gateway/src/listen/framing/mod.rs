@@ -1,8 +1,10 @@
-//! The framing of requests, checked before hyper reads them: hyper accepts what can be read in two ways, and tells nobody.
+//! Checks the framing of requests before hyper reads them: hyper accepts what can be read in two ways, and
+//! tells nobody. Two readers that disagree on where a request ends make request smuggling possible.
 //!
-//! 1. Over HTTP/1.1, [`FramingChecker`] decides what hyper gets to read, and which request is refused ([`FramingError`]).
-//! 2. Over HTTP/2, control frames are counted. A connection that sends many of them and little else is cut. This part is not in
-//!    `mcp-attune-http1`, because it is not HTTP/1.1 and needs a clock.
+//! 1. Over HTTP/1.1, [`FramingChecker`] decides what hyper gets to read, and which request is refused
+//!    ([`FramingError`]).
+//! 2. Over HTTP/2, control frames are counted. A connection that sends many of them and little else is cut.
+//!    This part is not in `mcp-attune-http1`, because it is not HTTP/1.1 and needs a clock.
 //!
 //! Only connections that hyper reads come here: plain requests are read without it.
 //!
@@ -23,37 +25,40 @@ mod frames;
 use super::ListenerLimits;
 use frames::ControlFrameBudget;
 
-/// How much is read at once.
+/// How much is read at once, in bytes.
 const READ_SIZE: usize = 16 * 1024;
 
-/// What was found on one connection, for whoever answers its requests.
+/// What the check found on one connection, for the service that answers its requests. The check runs ahead of
+/// hyper; the service recognizes the refused request by its number.
 #[derive(Debug, Default)]
 pub(super) struct FramingVerdicts {
-    /// How many requests were handed out so far.
+    /// How many requests hyper has handed out so far.
     begun: AtomicUsize,
-    /// The request that is refused, by its number on the connection. None after it is read.
+    /// The refused request, by its number on the connection, and why. There is at most one, because nothing
+    /// is read after it.
     misframed: OnceLock<(usize, FramingError)>,
 }
 
 impl FramingVerdicts {
-    /// The number of the request that begins now.
+    /// Returns the number of the request that begins now. Call it once for each, in the order in which hyper
+    /// hands them out.
     pub(super) fn begin_request(&self) -> usize {
         self.begun.fetch_add(1, Relaxed)
     }
 
-    /// Why a request is refused, if it is.
+    /// Returns why a request is refused, or `None` if it is not, or not yet.
     pub(super) fn refusal_of_request(&self, number: usize) -> Option<FramingError> {
         self.misframed.get().filter(|(refused, _)| *refused == number).map(|(_, why)| *why)
     }
 }
 
-/// A connection whose framing is checked on the way to hyper.
+/// A connection that hyper reads only after the check. Writing goes through.
 pub(super) struct FramingCheckedIo<I> {
     io: I,
     checker: FramingChecker,
-    /// Checked, and not read by hyper yet.
+    /// What was checked, and not read by hyper yet.
     checked: BytesMut,
-    /// Counts the control frames; `None` as long as the connection is not one of HTTP/2.
+    /// Counts the control frames; `None` as long as the connection is not known to be HTTP/2.
     frames: Option<ControlFrameBudget>,
     /// Whether the caller sends no more.
     is_closed: bool,
@@ -61,11 +66,11 @@ pub(super) struct FramingCheckedIo<I> {
 }
 
 impl<I> FramingCheckedIo<I> {
-    /// `read` is what was read of the connection before.
+    /// Makes the connection. `read` is what was read of it before, and is checked first.
     ///
     /// # Errors
     ///
-    /// Where that is cut already.
+    /// If `read` already has too many HTTP/2 control frames.
     pub(super) fn new(
         io: I,
         read: Bytes,
@@ -81,7 +86,12 @@ impl<I> FramingCheckedIo<I> {
         Ok(framed)
     }
 
-    /// Checks what was read, and keeps what hyper may read of it.
+    /// Checks what was read, and keeps what hyper may read of it. A refused request is noted in the verdicts;
+    /// hyper reads a harmless head in its place.
+    ///
+    /// # Errors
+    ///
+    /// If there are too many HTTP/2 control frames, which cuts the connection.
     fn admit(&mut self, read: Bytes) -> io::Result<()> {
         let had_refused = self.checker.refused().is_some();
         let frames = self.checker.check(read, &mut self.checked);
@@ -161,6 +171,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for FramingCheckedIo<I> {
 }
 
 impl<I> FramingCheckedIo<I> {
+    /// Counts what was sent, which earns a HTTP/2 caller control frames.
     fn wrote(&mut self, bytes: usize) {
         if let Some(frames) = &mut self.frames {
             frames.wrote(bytes);

@@ -1,9 +1,13 @@
-//! What templates can do with values.
+//! The filters and tests that templates can use.
 //!
-//! 1. A filter on `null` gives `null`, which prints nothing; on what has no value, or on a value of another kind, it is an
-//!    error that names the filter and the kind, and never the value.
-//! 2. Of minijinja's own filters there are those that cannot make much of little: no padding, no repetition. Those that
-//!    could are here again, with a bound.
+//! 1. A filter on `null` gives `null`, which prints nothing; on what has no value, or on a value of another
+//!    kind, it is an error that names the filter and the kind, and never the value.
+//! 2. Of minijinja's own filters there are those that cannot make much of little: no padding, no repetition.
+//!    Those that could are here again, with a bound.
+//!
+//! Rule 1 is about the filters that are written here, with three exceptions: `raw` accepts what has no value,
+//! `tojson` writes `null` as such, and `t` refuses it. The filters of minijinja convert or refuse other kinds
+//! of values in their own way.
 
 #![allow(clippy::needless_pass_by_value, reason = "minijinja hands arguments over by value")]
 
@@ -119,7 +123,7 @@ named! {
     "false" => judged::is_false,
 }
 
-/// Adds them.
+/// Adds all filters and tests to an environment.
 pub(super) fn add(environment: &mut Environment<'_>) {
     add_filters(environment);
     add_tests(environment);

@@ -7,7 +7,8 @@ use super::super::context::ContextObject;
 use super::options::{self, FilterOptions, filter_error};
 use mcp_attune::format::{Currency, DecimalNumber, FormatLength, FractionDigits, MeasureUnit};
 
-/// `1234.5 | number`, `number(2)` for two digits behind the point, `up_to=1` for at most one, `group=false` for years.
+/// Writes a number in the caller's locale: `1234.5 | number`, `number(2)` for two digits behind the point,
+/// `up_to=1` for at most one, `group=false` for years and other numbers without grouping.
 pub(super) fn number(
     state: &State<'_, '_>,
     value: &Value,
@@ -26,6 +27,8 @@ pub(super) fn number(
     Ok(Value::from(if group { values.number(&number, digits) } else { values.ungrouped(&number, digits) }))
 }
 
+/// Reads how many fraction digits are wanted: exactly as many as `digits` or the first argument says, or else
+/// at most `up_to`. Returns `None` if neither is given.
 fn read_digits(options: &FilterOptions<'_>, placed: Option<&Value>) -> Result<Option<FractionDigits>, Error> {
     let narrow = |count: usize| u8::try_from(count).unwrap_or(u8::MAX);
     let exactly = options.count("digits", placed)?.map(|count| FractionDigits::exactly(narrow(count)));
@@ -33,7 +36,7 @@ fn read_digits(options: &FilterOptions<'_>, placed: Option<&Value>) -> Result<Op
     Ok(exactly.or(up_to))
 }
 
-/// `12.5 | currency("CHF")`
+/// Writes an amount of money: `12.5 | currency("CHF")`. The currency decides how many digits there are.
 pub(super) fn currency(
     state: &State<'_, '_>,
     value: &Value,
@@ -53,7 +56,8 @@ pub(super) fn currency(
     Ok(Value::from(ContextObject::from_state(state)?.values.currency(&number, code)))
 }
 
-/// `0.3 | percent`, and `30 | percent(of=100)` where the value is in percent already; digits as of `number`.
+/// Writes a ratio as a percentage: `0.3 | percent` is 30 %, and `30 | percent(of=100)` too, where the value
+/// is in percent already. Digits are given as for `number`; without them there are none.
 pub(super) fn percent(
     state: &State<'_, '_>,
     value: &Value,
@@ -78,7 +82,8 @@ pub(super) fn percent(
     Ok(Value::from(ContextObject::from_state(state)?.values.percent(&ratio, digits)))
 }
 
-/// `15 | unit("kilometer-per-hour")`, `unit("kilometer", length="long")`
+/// Writes a measure: `15 | unit("kilometer-per-hour")`, `unit("kilometer", length="long")`. The name of the
+/// unit is CLDR's.
 pub(super) fn unit(
     state: &State<'_, '_>,
     value: &Value,

@@ -1,4 +1,5 @@
-//! What filters take: values of a kind, and options by name.
+//! The arguments of filters: values of a kind, options by name, and the errors for others. No error quotes a
+//! value.
 
 use minijinja::Error;
 use minijinja::value::{Kwargs, Value, ValueKind};
@@ -7,12 +8,13 @@ use super::super::data::ExactNumber;
 use super::super::error::{NO_VALUE, TemplateRenderReason, render_error};
 use mcp_attune::format::{DecimalNumber, FormatLength};
 
-/// What a filter says of a value or an option.
+/// Makes the error of a filter. `what` continues a sentence that begins with the filter's name:
+/// `takes a number, and this is text`.
 pub(super) fn filter_error(name: &'static str, what: impl Into<String>) -> Error {
     render_error(TemplateRenderReason::Filter { name, what: what.into() })
 }
 
-/// What a filter says of a value of another kind than the one it works with.
+/// Makes the error for a value of another kind than the filter works with. `wanted` says what it takes.
 pub(super) fn wrong_kind_error(name: &'static str, wanted: &str, value: &Value) -> Error {
     let is = match value.kind() {
         ValueKind::Undefined => return filter_error(name, format!("takes {wanted}, and {NO_VALUE}")),
@@ -27,7 +29,8 @@ pub(super) fn wrong_kind_error(name: &'static str, wanted: &str, value: &Value) 
     filter_error(name, format!("takes {wanted}, and this is {is}"))
 }
 
-/// The number in a value: a number, or text that is one.
+/// Reads a number from a value: a number, digits that are kept as they were written, or a text that is a
+/// number. `name` is the filter, for the error.
 pub(super) fn number(name: &'static str, value: &Value) -> Result<DecimalNumber, Error> {
     let wanted = "a number";
     let read = match value.kind() {
@@ -46,8 +49,10 @@ pub(super) fn number(name: &'static str, value: &Value) -> Result<DecimalNumber,
     read.ok_or_else(|| wrong_kind_error(name, wanted, value))
 }
 
-/// The options of one filter.
+/// The named options of one use of a filter. Options have to be read before
+/// [`reject_unknown_options`](Self::reject_unknown_options) is called.
 pub(super) struct FilterOptions<'k> {
+    /// The filter, for errors.
     name: &'static str,
     given: &'k Kwargs,
 }
@@ -57,7 +62,8 @@ impl<'k> FilterOptions<'k> {
         Self { name, given }
     }
 
-    /// An option, or what stands in its place without a name.
+    /// Returns an option by its name, or else `placed`, what stands in its place without a name. An option
+    /// that is `null` counts as not given.
     pub(super) fn named_or_positional(
         &self,
         option: &str,
@@ -67,6 +73,7 @@ impl<'k> FilterOptions<'k> {
         Ok(named.or_else(|| placed.cloned()).filter(|value| !value.is_none()))
     }
 
+    /// Returns an option that has to be text.
     pub(super) fn text(&self, option: &str, placed: Option<&Value>) -> Result<Option<String>, Error> {
         let Some(value) = self.named_or_positional(option, placed)? else { return Ok(None) };
         match value.as_str() {
@@ -75,6 +82,7 @@ impl<'k> FilterOptions<'k> {
         }
     }
 
+    /// Returns an option that has to be true or false.
     pub(super) fn flag(&self, option: &str, otherwise: bool) -> Result<bool, Error> {
         let Some(value) = self.named_or_positional(option, None)? else { return Ok(otherwise) };
         match value.kind() {
@@ -83,6 +91,7 @@ impl<'k> FilterOptions<'k> {
         }
     }
 
+    /// Returns an option that has to be a whole number, not negative.
     pub(super) fn count(&self, option: &str, placed: Option<&Value>) -> Result<Option<usize>, Error> {
         let Some(value) = self.named_or_positional(option, placed)? else { return Ok(None) };
         match value.as_usize() {
@@ -91,6 +100,7 @@ impl<'k> FilterOptions<'k> {
         }
     }
 
+    /// Returns the option `length`: `short`, `medium`, `long` or `full`.
     pub(super) fn length(
         &self,
         placed: Option<&Value>,
@@ -101,7 +111,7 @@ impl<'k> FilterOptions<'k> {
         FormatLength::named(&text).ok_or_else(unknown)
     }
 
-    /// That no option was given but those that were asked for.
+    /// Fails if an option was given that the filter has not read.
     pub(super) fn reject_unknown_options(&self) -> Result<(), Error> {
         self.given
             .assert_all_used()

@@ -1,4 +1,4 @@
-//! Text joined, cut, linked, and let through as it is.
+//! Filters for text: joined, cut, linked, and let through as it is.
 
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, State};
@@ -9,7 +9,9 @@ use super::super::name::TemplateFormat;
 use super::super::{MAX_OUTPUT, escape, print};
 use super::options::{FilterOptions, filter_error, wrong_kind_error};
 
-/// `url | link("Book")`: a link in Markdown, else the label and the URL. A URL that leads nowhere safe is left out.
+/// Writes a link: `url | link("Book")` gives `[Book](…)` in Markdown, and label and URL elsewhere. Only
+/// `http`, `https` and `mailto` are linked. Of any other URL only the label is written, or without a label
+/// the URL as mere text.
 pub(super) fn link(
     state: &State<'_, '_>,
     value: &Value,
@@ -37,12 +39,13 @@ pub(super) fn link(
     })
 }
 
-/// `text | raw`: as it is, where it is known to be harmless
+/// Lets a text through without escaping: `text | raw`. It is for values that the operator knows to be
+/// harmless; also named `safe`.
 pub(super) fn raw(value: &Value) -> Result<Value, Error> {
     Ok(Value::from_safe_string(print::plain(value)?))
 }
 
-/// `value | tojson`
+/// Writes any value as JSON, without further escaping: `value | tojson`.
 pub(super) fn tojson(value: &Value) -> Result<Value, Error> {
     if value.is_undefined() {
         return Err(wrong_kind_error("tojson", "a value", value));
@@ -50,7 +53,8 @@ pub(super) fn tojson(value: &Value) -> Result<Value, Error> {
     Ok(Value::from_safe_string(print::json(value)?))
 }
 
-/// `stops | join(", ")`
+/// Joins the elements of a list: `stops | join(", ")`; with `attribute="name"`, that member of each element.
+/// Translated values are joined as people read them.
 pub(super) fn join(
     state: &State<'_, '_>,
     value: &Value,
@@ -83,7 +87,7 @@ pub(super) fn join(
     Ok(Value::from(out))
 }
 
-/// `text | replace("a", "b")`
+/// Replaces all occurrences of a text: `text | replace("a", "b")`.
 pub(super) fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, Error> {
     if value.is_none() {
         return Ok(value.clone());
@@ -103,7 +107,8 @@ pub(super) fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, 
     Ok(Value::from(out))
 }
 
-/// `text | truncate(80)`: so many characters at most, the last of them `…` where something is left out
+/// Shortens a text: `text | truncate(80)` has at most 80 characters, the last of them `…` where something is
+/// left out. Without a number it is 255 characters. A translated value is shortened as people read it.
 pub(super) fn truncate(
     state: &State<'_, '_>,
     value: &Value,
@@ -127,6 +132,8 @@ pub(super) fn truncate(
     Ok(Value::from(if most == 0 { String::new() } else { format!("{}…", kept.trim_end()) }))
 }
 
+/// Fails once a text is longer than a rendering may be, so that no filter builds a text that could not be
+/// printed.
 fn check_output_length(text: &str) -> Result<(), Error> {
     if text.len() > MAX_OUTPUT { Err(render_error(TemplateRenderReason::TooLong)) } else { Ok(()) }
 }

@@ -1,4 +1,5 @@
-//! Days, times and distances of time as the caller writes them, in the caller's zone or in another.
+//! Filters for dates, times and distances of time, as the caller writes them, in the caller's zone or in
+//! another.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -13,17 +14,21 @@ use mcp_attune::format::{FormatLength, RelativeTimeUnit, ValueFormatter};
 /// How many bytes a text may have that is read as a time.
 const MAX_TIME_BYTES: usize = 64;
 
-/// What a value says about time.
+/// What a value says about time. Instants are shown in the zone of the caller, or in the one that a filter is
+/// given; for `relative` a civil time counts as one in the caller's zone.
 enum TimeValue {
+    /// A point in time, from a text with an offset or `Z`, or from seconds since 1970.
     Instant(Timestamp),
-    /// In no zone.
+    /// A date and a time of day in no zone; it is shown as it is.
     Civil(DateTime),
+    /// A date alone.
     Day(Date),
+    /// A time of day alone.
     Clock(Time),
 }
 
 impl TimeValue {
-    /// Text by ISO 8601, or seconds since 1970.
+    /// Reads a text in ISO 8601, or a number of seconds since 1970. `name` is the filter, for the error.
     fn read(name: &'static str, value: &Value) -> Result<Self, Error> {
         let wanted = "a date or time such as \"2026-11-15T09:30:00Z\", or seconds since 1970";
         match value.kind() {
@@ -41,6 +46,8 @@ impl TimeValue {
         }
     }
 
+    /// Parses a text. What has a `T` or a blank is a date with a time, what has a colon a time of day, and
+    /// all else a date.
     fn parse(text: &str) -> Option<Self> {
         if text.contains(['T', 't', ' ']) {
             let instant = text.parse().ok().map(Self::Instant);
@@ -51,7 +58,8 @@ impl TimeValue {
     }
 }
 
-/// An instant in seconds since 1970.
+/// Returns the instant of a number of seconds since 1970, which may have a fraction; `None` if it is out of
+/// range.
 fn instant_from_seconds(value: &Value) -> Option<Timestamp> {
     if let Some(whole) = value.as_i64() {
         return Timestamp::from_second(whole).ok();
@@ -60,7 +68,10 @@ fn instant_from_seconds(value: &Value) -> Option<Timestamp> {
     Timestamp::from_duration(jiff::SignedDuration::try_from_secs_f64(float).ok()?).ok()
 }
 
-/// Where instants are shown, and whether that is said.
+/// Reads the option `zone`, and returns the formatter for it and whether the zone is to be named in the text.
+///
+/// Without the option it is the caller's zone, unnamed; with `true` the caller's, named; with the name of a
+/// zone that zone, named.
 fn display_zone(
     name: &'static str,
     root: &ContextObject,
@@ -81,7 +92,8 @@ fn display_zone(
     }
 }
 
-/// `departure | date`, `date("long")`, `date(zone="Europe/Zurich")`
+/// Writes the date of an instant, a civil time or a day: `departure | date`, `date("long")`,
+/// `date(zone="Europe/Zurich")`. The length is `medium` unless another is given. A time of day is an error.
 pub(super) fn date(
     state: &State<'_, '_>,
     value: &Value,
@@ -104,7 +116,8 @@ pub(super) fn date(
     Ok(Value::from(values.date(day, length)))
 }
 
-/// `departure | time`, short unless said otherwise
+/// Writes the time of day of an instant or a civil time: `departure | time`. The length is `short` unless
+/// another is given. A day is an error.
 pub(super) fn time(
     state: &State<'_, '_>,
     value: &Value,
@@ -127,7 +140,8 @@ pub(super) fn time(
     Ok(Value::from(values.time(clock, length)))
 }
 
-/// `departure | datetime`; with `zone=true` or a zone's name, the zone is named
+/// Writes date and time: `departure | datetime`. With `zone=true` or a zone's name, the zone is named. Of a
+/// day only the date is written.
 pub(super) fn datetime(
     state: &State<'_, '_>,
     value: &Value,
@@ -152,7 +166,9 @@ pub(super) fn datetime(
     }))
 }
 
-/// `departure | relative`: `in 3 hours`; of a day `tomorrow`; of a number so many seconds from now
+/// Writes how far a time is from now: `departure | relative` gives `in 3 hours`. A day is counted by the
+/// calendar in the caller's zone, so that it can be `tomorrow`. A number is a distance in seconds from now,
+/// not a time.
 pub(super) fn relative(
     state: &State<'_, '_>,
     value: &Value,

@@ -1,4 +1,4 @@
-//! Words that depend on numbers and languages: plural forms, lists, and texts of locale files.
+//! Filters for words that depend on numbers and languages: plural forms, lists, and texts of locale files.
 
 use std::sync::atomic::Ordering;
 
@@ -11,10 +11,12 @@ use super::options::{self, FilterOptions, filter_error, wrong_kind_error};
 use mcp_attune::format::{ListStyle, PluralForm};
 use mcp_attune::messages::{MessageArgument, MessageArguments};
 
-/// How many items a list may have.
+/// How many items the filter `list` takes. More are an error.
 const MAX_LIST_ITEMS: usize = 1000;
 
-/// `trains | plural("train", "trains")`, or the forms by their names in CLDR: `plural(one="…", few="…", other="…")`
+/// Chooses the word for a number by the plural rules of the caller's locale:
+/// `trains | plural("train", "trains")`, or with CLDR's names of the forms,
+/// `plural(one="…", few="…", other="…")`. A form that is not given is replaced by `other`.
 pub(super) fn plural(
     state: &State<'_, '_>,
     value: &Value,
@@ -46,7 +48,8 @@ pub(super) fn plural(
         .ok_or_else(|| filter_error("plural", "takes at least the form `other`"))
 }
 
-/// `stops | list`, `list("or")`
+/// Writes a list as a phrase in the caller's locale: `stops | list`, `list("or")`. Translated values are
+/// written as people read them.
 pub(super) fn list(
     state: &State<'_, '_>,
     value: &Value,
@@ -76,7 +79,8 @@ pub(super) fn list(
     Ok(Value::from(root.values.list(&items, kind)))
 }
 
-/// `conditions | translated`: what people read in the place of a value, for filters that come after it
+/// Returns what people read in the place of a value, for filters that come after it:
+/// `conditions | translated | upper`.
 pub(super) fn translated(state: &State<'_, '_>, value: &Value) -> Result<Value, Error> {
     if value.is_undefined() {
         return Err(wrong_kind_error("translated", "a value", value));
@@ -84,7 +88,9 @@ pub(super) fn translated(state: &State<'_, '_>, value: &Value) -> Result<Value, 
     Ok(ContextObject::from_state(state)?.translation_of(value).map_or_else(|| value.clone(), Value::from))
 }
 
-/// `"seats-left" | t(count=3, default="…")`: a message of the locale files
+/// Renders a message of the locale files: `"seats-left" | t(count=3, default="…")`. Options other than
+/// `default` are the variables of the message; those without a value are left out. If no locale file has the
+/// message, the result is `default`, and without a `default` the filter fails.
 pub(super) fn t(state: &State<'_, '_>, value: &Value, given: Kwargs) -> Result<Value, Error> {
     let options = FilterOptions::new("t", &given);
     let otherwise = options.text("default", None)?;
