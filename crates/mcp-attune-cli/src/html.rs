@@ -20,7 +20,7 @@ impl fmt::Display for Escaped<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 char if is_disruptive(char) || matches!(char, '\n' | '\t') => {
-                    write!(f, "{}", char.escape_unicode())?
+                    write!(f, "{}", char.escape_unicode())?;
                 }
                 char => f.write_char(char)?,
             }

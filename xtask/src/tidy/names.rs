@@ -16,7 +16,7 @@ pub(crate) struct TypeNames(BTreeMap<String, Vec<String>>);
 
 impl TypeNames {
     pub(crate) fn collect(files: &[(String, String)]) -> Self {
-        let tests = test_files(files);
+        let tests = modules_of_tests(files);
         let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (path, text) in files.iter().filter(|(path, _)| is_product(path) && !is_under(path, &tests)) {
             for (line, name) in definitions(text) {
@@ -64,7 +64,7 @@ fn is_under(path: &str, tests: &BTreeSet<String>) -> bool {
 }
 
 /// The modules in files of their own that are only compiled for tests, as paths without `.rs`.
-fn test_files(files: &[(String, String)]) -> BTreeSet<String> {
+fn modules_of_tests(files: &[(String, String)]) -> BTreeSet<String> {
     let mut modules = BTreeSet::new();
     for (path, text) in files.iter().filter(|(path, _)| is_product(path)) {
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
