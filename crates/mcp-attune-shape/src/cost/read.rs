@@ -41,7 +41,7 @@ impl SchemaCostModel {
                 *place = node;
             }
         }
-        if reader.refers && reader.nested_ids {
+        if reader.refers && reader.ambiguous {
             return Err(UnusableReason::Reference);
         }
         let targets = reader.targets;
@@ -67,9 +67,10 @@ struct CostModelReader<'a> {
     old: bool,
     /// The parts that have an `$anchor` or `$dynamicAnchor`, by its name.
     anchors: HashMap<&'a str, &'a Value>,
-    /// Whether an inner part has an `$id`. References inside of it are relative to that, which is not
-    /// modelled: a schema that has both nested ids and references cannot be used.
-    nested_ids: bool,
+    /// Whether a reference could mean another part than the one that is counted here: an inner part has an
+    /// `$id`, to which references inside of it are relative, or two parts have one anchor. A schema that is
+    /// ambiguous and has references cannot be used.
+    ambiguous: bool,
     /// Whether there is any reference.
     refers: bool,
     /// The parts so far, in the order in which they were met; those that wait are empty.
@@ -96,7 +97,7 @@ impl<'a> CostModelReader<'a> {
             own_id: text("$id"),
             old: text("$schema").is_some_and(|schema| schema.contains("draft-04")),
             anchors: HashMap::new(),
-            nested_ids: false,
+            ambiguous: false,
             refers: false,
             nodes: Vec::new(),
             met: HashMap::new(),
@@ -116,9 +117,11 @@ impl<'a> CostModelReader<'a> {
             }
             Value::Object(members) => {
                 let named = |keyword: &str| members.get(keyword).and_then(Value::as_str);
-                self.nested_ids |= !whole && (named("$id").is_some() || (self.old && named("id").is_some()));
+                self.ambiguous |= !whole && (named("$id").is_some() || (self.old && named("id").is_some()));
                 for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(named) {
-                    self.anchors.insert(anchor, value);
+                    let other = self.anchors.insert(anchor, value);
+                    // Which one a reference means depends on where the validator looks for anchors.
+                    self.ambiguous |= other.is_some_and(|other| !ptr::eq(other, value));
                 }
                 members.values().for_each(|member| self.collect_anchors(member, false));
             }

@@ -149,6 +149,9 @@ fn references_lead_to_where_they_are_counted() {
     check_unusable(&json!({"$ref": "#/$defs/none"}), UnusableReason::Reference);
     check_unusable(&json!({"$ref": "#/$defs/a", "$defs": {"a": {"$id": "x"}}}), UnusableReason::Reference);
     assert_eq!(output(&json!({"properties": {"a": {"$id": "x", "type": "string"}}})).unusable_reason(), None);
+    // The validator takes the anchor in `$defs`, and a count by the other one would be too low.
+    let twice = json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a", "type": "string"}}, "examples": [{"$anchor": "a"}]});
+    check_unusable(&twice, UnusableReason::Reference);
     check_unusable(&json!({"properties": []}), UnusableReason::Invalid);
 }
 

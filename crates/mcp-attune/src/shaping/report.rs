@@ -66,7 +66,8 @@ pub enum UnusableReason {
     Invalid,
     /// A pattern is none, is too large, or needs look-around or backreferences, which take time without a bound.
     Pattern,
-    /// A reference leads out of the document, or nowhere; or parts with an `$id` of their own are referred to.
+    /// A reference leads out of the document, or nowhere; or it could mean several parts: some have an `$id` of their own, or
+    /// two have one anchor.
     Reference,
     /// It has too many parts, or parts that repeat others too often.
     TooLarge,
@@ -79,7 +80,7 @@ impl fmt::Display for UnusableReason {
             Self::Pattern => {
                 "a pattern is invalid, too large, or has look-around or backreferences, which take unbounded time"
             }
-            Self::Reference => "a reference leads out of it or nowhere, or it has parts with an $id of their own",
+            Self::Reference => "a reference leads out of it or nowhere, or could mean several parts, because some have an $id of their own or two one $anchor",
             Self::TooLarge => "it has too many parts",
         })
     }
