@@ -4,9 +4,9 @@
 //! MCP clients send `Authorization` by themselves.
 
 use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Request, Response, StatusCode};
 use mcp_attune_wire::protocol::header;
@@ -112,12 +112,20 @@ pub(super) fn read_access(allowed: &Allowlist, asked: &HeaderMap) -> CorsReadAcc
 
 impl CorsReadAccess {
     /// Writes the decision into the headers of an answer. For a listed origin, `Access-Control-Allow-Origin`
-    /// and `-Expose-Headers` of the upstream are replaced; all other CORS headers that the upstream sent stay
-    /// as they are.
+    /// and `-Expose-Headers` of the upstream are replaced; for any other they are removed, together with
+    /// `-Allow-Credentials`, so that an upstream that says `*` opens nothing that the operator did not list.
     pub(super) fn write_headers(&self, headers: &mut HeaderMap) {
-        if let Self::By(origin) = self {
-            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+        match self {
+            Self::Unsaid => {}
+            Self::ByNone => {
+                headers.remove(ACCESS_CONTROL_ALLOW_ORIGIN);
+                headers.remove(ACCESS_CONTROL_ALLOW_CREDENTIALS);
+                headers.remove(ACCESS_CONTROL_EXPOSE_HEADERS);
+            }
+            Self::By(origin) => {
+                headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+                headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
+            }
         }
         if !matches!(self, Self::Unsaid) && !varies_by_origin(headers) {
             headers.append(VARY, HeaderValue::from_static("Origin"));
@@ -225,6 +233,17 @@ mod tests {
         marks(&allowed(), &[], &[("vary", "Accept, ORIGIN")], &[("vary", "Accept, ORIGIN")]);
         marks(&allowed(), &[], &[("vary", "*")], &[("vary", "*")]);
         marks(&allowed(), &[PAGE], &[("access-control-allow-origin", "*")], &[by, exposed, varies]);
+    }
+
+    #[test]
+    fn no_server_opens_what_is_not_listed() {
+        let open = [
+            ("access-control-allow-origin", "*"),
+            ("access-control-allow-credentials", "true"),
+            ("access-control-expose-headers", "Mcp-Session-Id"),
+        ];
+        marks(&allowed(), &[("origin", "http://localhost:3000")], &open, &[("vary", "Origin")]);
+        marks(&allowed(), &[], &open, &[("vary", "Origin")]);
     }
 
     #[test]
