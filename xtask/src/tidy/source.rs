@@ -19,7 +19,6 @@ const REFUSES: &[&str] = &[
     "crates/mcp-attune-bundle/src/file_name.rs",
     "crates/mcp-attune-cli/src/commands/check/junit.rs",
     "crates/mcp-attune-cli/src/commands/language.rs",
-    "crates/mcp-attune-shape/src/document/page.rs",
     "crates/mcp-attune-shape/src/render/value.rs",
     "crates/mcp-attune-shape/src/template/escape.rs",
     "crates/mcp-attune-wire/src/endpoint.rs",

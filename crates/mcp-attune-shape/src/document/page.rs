@@ -11,7 +11,7 @@ use super::super::render::{EscapeContext, RenderOptions, longest_backtick_run};
 use super::DocumentStyle;
 use super::inline::{InlineBuilder, InlineMark};
 use super::table::DocumentTable;
-use mcp_attune_wire::text::content_lines;
+use mcp_attune_wire::text::{content_lines, is_deceptive};
 
 /// How deep lists are nested. Lists, their items and quotations are containers, of which at most twice
 /// as many are open; a level of a list takes two and a quotation one. Deeper content is written at the
@@ -431,13 +431,15 @@ impl DocumentWriter {
 }
 
 /// Returns the address of a link or an image as browsers read it, without white space around it and
-/// control characters in it. `None` if it is empty, longer than [`MAX_ADDRESS_CHARS`], or would run
+/// without control characters and others that cannot be seen. `None` if it is empty, longer than [`MAX_ADDRESS_CHARS`], or would run
 /// something: `javascript:`, `vbscript:` and `data:`.
 ///
 /// Addresses with any other scheme are kept, and so are relative ones.
 fn safe_address(address: &str) -> Option<String> {
+    // What cannot be seen in an address could make it look like another. Trimmed last, because it could hide a blank.
     let address: String =
-        address.trim().chars().filter(|char| !char.is_control()).take(MAX_ADDRESS_CHARS + 1).collect();
+        address.chars().filter(|char| !is_deceptive(*char)).take(MAX_ADDRESS_CHARS + 1).collect();
+    let address = address.trim().to_owned();
     if address.is_empty() || address.chars().count() > MAX_ADDRESS_CHARS {
         return None;
     }

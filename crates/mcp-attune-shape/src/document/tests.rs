@@ -63,6 +63,12 @@ fn links_keep_their_address() {
         "### [Bern](/card)\n\nOld town",
     );
     check("<a href=' java\nscript:alert(1)'>x</a>", "x", "x");
+    check("<a href='&#1; javascript:alert(1)'>x</a>", "x", "x");
+    check(
+        "<a href='https://a.b/\u{202e}gpj.exe'>x</a>",
+        "x (https://a.b/gpj.exe)",
+        "[x](https://a.b/gpj.exe)",
+    );
     check("<a href='data:text/html,x'>x</a><a href=y></a>", "x", "x");
     check("wow!<a href=y>x</a>", "wow!x (y)", "wow\\![x](y)");
     check("<img src=a.png alt='A map'><img src=b.png>", "A map", "![A map](a.png)");
