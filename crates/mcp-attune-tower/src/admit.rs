@@ -57,7 +57,8 @@ fn refuse_unfit(mount: &LayerState, headers: &HeaderMap, account: &mut RequestOu
         return Ok(());
     };
     let enforced = !mount.settings.report_only;
-    tracing::warn!(rule = "H20", enforced, "refused");
+    let what = if enforced { "refused" } else { "would be refused" };
+    tracing::warn!(rule = "H20", enforced, "{what}");
     if enforced {
         return Err(Reply::not_accepted(400, "H20", &unfit));
     }

@@ -87,9 +87,11 @@ impl LayerState {
         if self.negotiates.swap(negotiates, Ordering::Relaxed) == negotiates {
             return;
         }
-        let what =
-            if negotiates { "so its answers pass as they are" } else { "no more, so its answers are shaped" };
-        tracing::info!("the server negotiates content itself, {what}");
+        if negotiates {
+            tracing::info!("the server negotiates content itself, so its answers pass as they are");
+        } else {
+            tracing::info!("the server no longer negotiates content itself, so its answers are shaped");
+        }
     }
 
     /// Learns from the answer to an `initialize` or `server/discover` that the host itself asked.
