@@ -2,7 +2,7 @@
 //!
 //! A section that begins with `### \`crates/NAME\`` and has a table is compared with `crates/NAME/src/lib.rs`. A row may name
 //! several modules. Where a section names `parent::child`, the children of that parent are compared with its `mod.rs`, in the
-//! order of its `mod` lines.
+//! order of its `mod` lines. Each claim under "Invariants" says what holds it: a test, or a step of CI.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const HINT: &str = "give every module one place in the table, in the order of th
 pub(crate) fn check(files: &[(String, String)]) -> Vec<Finding> {
     let texts: BTreeMap<_, _> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let Some(document) = texts.get(DOCUMENT) else { return Vec::new() };
-    let mut findings = Vec::new();
+    let mut findings: Vec<_> = claims_alone(document).collect();
     for (name, listed) in sections(document) {
         for (parent, listed) in by_parent(&listed) {
             let file = match parent {
@@ -31,6 +31,18 @@ pub(crate) fn check(files: &[(String, String)]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The claims among the invariants that name nothing which holds them.
+fn claims_alone(document: &str) -> impl Iterator<Item = Finding> {
+    let invariants =
+        document.split("\n## ").find(|section| section.starts_with("Invariants")).unwrap_or_default();
+    let claims = invariants.split("\n- **").skip(1).filter(|claim| !claim.contains("Held by "));
+    claims.map(|claim| {
+        let name = claim.split("**").next().unwrap_or(claim);
+        let what = format!("nothing is said to hold the invariant \"{name}\"");
+        Finding::new(DOCUMENT, what, "end it with `Held by` and a test or a step of CI that would fail")
+    })
 }
 
 /// The sections about crates that have a table, each with the modules in the order in which it names them.
@@ -100,6 +112,13 @@ mod tests {
         ];
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         check(&files).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn an_invariant_names_what_holds_it() {
+        let document = "# A\n\n## Invariants: none\n\n- **Kept.** Text.\n  Held by `a`.\n- **Alone.** Text.\n\n## Next\n\n- **x**\n";
+        let alone: Vec<_> = claims_alone(document).map(|finding| finding.what).collect();
+        assert_eq!(alone, ["nothing is said to hold the invariant \"Alone.\""]);
     }
 
     #[test]
