@@ -161,5 +161,7 @@ mod tests {
             assert_eq!(id(text).as_deref(), expected, "{text}");
         }
         assert_eq!(id(&format!(r#"{{"id":"{}"}}"#, "x".repeat(MAX_KEPT_ID_BYTES))), None);
+        let long = format!("\"{}\"", "x".repeat(1000));
+        assert_eq!(id(&format!(r#"{{"id":{long}}}"#)).as_deref(), Some(long.as_str()));
     }
 }
