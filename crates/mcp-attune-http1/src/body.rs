@@ -190,13 +190,12 @@ fn take_line(read: &mut BytesMut) -> Result<Option<Bytes>, AnswerError> {
     let Some(end) = read.iter().take(MAX_CHUNK_LINE_BYTES).position(|byte| *byte == b'\n') else {
         return if read.len() < MAX_CHUNK_LINE_BYTES { Ok(None) } else { Err(AnswerError::Chunk) };
     };
-    let mut line = read.split_to(end + 1).freeze();
-    // LF alone would hide a line from readers that take only CR LF for a line end.
-    if !line.ends_with(b"\r\n") {
-        return Err(AnswerError::Chunk);
+    let line = read.split_to(end + 1).freeze();
+    // LF alone would hide a line from readers that take only CR LF for a line end, and CR alone from those that take it for one.
+    match line.strip_suffix(b"\r\n") {
+        Some(text) if !text.contains(&b'\r') => Ok(Some(line.slice_ref(text))),
+        _ => Err(AnswerError::Chunk),
     }
-    line.truncate(end - 1);
-    Ok(Some(line))
 }
 
 /// Parses the size of a chunk. Extensions of the chunk are ignored.
@@ -205,7 +204,7 @@ fn parse_chunk_size(line: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > MAX_SIZE_DIGITS {
         return None;
     }
-    digits.iter().try_fold(0, |size, byte| Some(size << 4 | u64::from(char::from(*byte).to_digit(16)?)))
+    digits.iter().try_fold(0, |size, byte| Some(size * 16 + u64::from(char::from(*byte).to_digit(16)?)))
 }
 
 /// Takes the trailers. Returns `None` where they have not come whole.
@@ -297,6 +296,9 @@ mod tests {
             "3\r\nabcd\r\n",
             "3\r\nabc\n0\r\n\r\n",
             "3\r\nabc\rx",
+            "3\r\nabcx",
+            "3\r\r\nabc\r\n",
+            "3;a\rb\r\nabc\r\n",
             "fffffffffffffffff\r\n",
             "+3\r\nabc\r\n",
             "0x3\r\nabc\r\n",
@@ -312,7 +314,15 @@ mod tests {
 
     #[test]
     fn trailers_and_lines_are_bounded() {
+        assert_eq!((MAX_CHUNK_LINE_BYTES, MAX_TRAILER_BYTES), (4096, 16_384));
         let chunked = |text: String| read(BodyReader::chunked(), text.as_bytes(), 0);
+        // A line that has not ended is waited for as long as it can still be short enough.
+        let open_line = |bytes| chunked(format!("1;{}", "x".repeat(bytes - 2)));
+        assert!(open_line(MAX_CHUNK_LINE_BYTES - 1).is_ok());
+        assert_eq!(open_line(MAX_CHUNK_LINE_BYTES), Err(AnswerError::Chunk));
+        let open_trailer = |bytes| chunked(format!("0\r\nA: {}", "x".repeat(bytes - 3)));
+        assert!(open_trailer(MAX_TRAILER_BYTES - 1).is_ok());
+        assert_eq!(open_trailer(MAX_TRAILER_BYTES), Err(AnswerError::Chunk));
         assert_eq!(chunked(format!("1;{}", "x".repeat(MAX_CHUNK_LINE_BYTES))), Err(AnswerError::Chunk));
         assert_eq!(chunked(format!("0\r\nA: {}", "x".repeat(MAX_TRAILER_BYTES))), Err(AnswerError::Chunk));
         let lines = |count| chunked(format!("0\r\n{}\r\n", "A: 1\r\n".repeat(count)));
