@@ -311,13 +311,14 @@ mod tests {
             read(unfinished.strip_suffix("\r\n").unwrap(), &Method::GET).unwrap_err(),
             AnswerError::TooLong
         );
-        let long = |size| format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(size));
-        assert!(read(&long(MAX_HEAD_BYTES / 2), &Method::GET).unwrap().is_none());
-        assert_eq!(read(&long(MAX_HEAD_BYTES), &Method::GET).unwrap_err(), AnswerError::TooLong);
-        assert_eq!(
-            read(&format!("{}\r\n\r\n", long(MAX_HEAD_BYTES)), &Method::GET).unwrap_err(),
-            AnswerError::TooLong
-        );
+        // A head of so many bytes, as far as they have come.
+        let start = "HTTP/1.1 200 OK\r\nA: ";
+        let open = |bytes: usize| format!("{start}{}", "x".repeat(bytes - start.len()));
+        assert!(read(&open(MAX_HEAD_BYTES - 1), &Method::GET).unwrap().is_none());
+        assert_eq!(read(&open(MAX_HEAD_BYTES), &Method::GET).unwrap_err(), AnswerError::TooLong);
+        let whole = |bytes: usize| format!("{}\r\n\r\n", open(bytes - 4));
+        assert!(read(&whole(MAX_HEAD_BYTES), &Method::GET).unwrap().is_some());
+        assert_eq!(read(&whole(MAX_HEAD_BYTES + 1), &Method::GET).unwrap_err(), AnswerError::TooLong);
     }
 
     proptest! {

@@ -277,6 +277,10 @@ mod tests {
             encoder.shrink();
             assert_eq!(encoder.copied.capacity() > 0, kept);
         }
+        let mut encoder =
+            MessageEncoder { copied: Vec::with_capacity(MAX_KEPT_BYTES), ..MessageEncoder::default() };
+        encoder.shrink();
+        assert_eq!(encoder.copied.capacity(), MAX_KEPT_BYTES);
     }
 
     proptest! {
