@@ -6,6 +6,7 @@
 
 pub(crate) mod catalog;
 pub(crate) mod init;
+pub(crate) mod install;
 #[cfg(feature = "audit")]
 pub(crate) mod audit;
 pub(crate) mod bundle;

@@ -80,6 +80,7 @@ enum AttuneCommand {
     Explain(commands::explain::ExplainArgs),
     Features(commands::features::FeaturesArgs),
     Init(commands::init::InitArgs),
+    Install(commands::install::InstallArgs),
     Language(commands::language::LanguageArgs),
     Prompt(commands::prompt::PromptArgs),
     Prompts(commands::list::PromptsArgs),
@@ -89,6 +90,7 @@ enum AttuneCommand {
     Stdio(commands::stdio::StdioArgs),
     Template(commands::template::TemplateArgs),
     Tools(commands::list::ToolsArgs),
+    Uninstall(commands::install::UninstallArgs),
 }
 
 fn main() -> ExitCode {
@@ -119,6 +121,7 @@ fn main() -> ExitCode {
         AttuneCommand::Explain(explain) => explain.run(&mut out),
         AttuneCommand::Features(features) => features.run(&mut out),
         AttuneCommand::Init(init) => init.run(&mut out),
+        AttuneCommand::Install(install) => install.run(&mut out),
         AttuneCommand::Language(language) => language.run(&mut out),
         AttuneCommand::Prompt(prompt) => prompt.run(&mut out),
         AttuneCommand::Prompts(prompts) => prompts.run(&mut out),
@@ -128,6 +131,7 @@ fn main() -> ExitCode {
         AttuneCommand::Stdio(stdio) => stdio.run(),
         AttuneCommand::Template(template) => template.run(&mut out),
         AttuneCommand::Tools(tools) => tools.run(&mut out),
+        AttuneCommand::Uninstall(uninstall) => uninstall.run(&mut out),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
 }

@@ -1,6 +1,6 @@
 //! `attune init`: a configuration and a locale file for a server, to begin with.
 
-mod toml;
+pub(super) mod toml;
 
 mod proposals;
 
