@@ -88,6 +88,11 @@ fn what_is_shown_of_asking_is_what_happens() {
 }
 
 #[test]
+fn what_users_of_desktop_clients_are_shown_is_what_happens() {
+    assert!(follow("desktop.md") >= 6);
+}
+
+#[test]
 fn what_is_shown_of_the_referee_is_what_happens() {
     assert!(follow("referee.md") >= 1);
 }

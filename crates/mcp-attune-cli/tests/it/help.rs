@@ -74,7 +74,7 @@ fn every_example_in_help_runs() {
 
 /// Mistakes that people make. They are no examples for help, but they end as they should.
 #[cfg(unix)]
-const FAILING: [&str; 23] = [
+const FAILING: [&str; 26] = [
     "attune bundle info examples/nowhere # exit 2",
     "attune bundle new-locale examples/bundle de # exit 1",
     "attune bundle new-locale examples/bundle french- # exit 2",
@@ -97,6 +97,9 @@ const FAILING: [&str; 23] = [
     "attune context resolve soon # exit 2",
     "attune context show --timezone Mars/Olympus # exit 2",
     "attune context check --timezone +01:00 # exit 1",
+    "attune install cursor tiem --file examples/desktop/mcp.json # exit 1",
+    "attune install cursor time --file README.md # exit 2",
+    "attune uninstall cursor time --file examples/desktop/mcp.json # exit 1",
     "attune check --rule G1 -- attune demo --bare --stdio # exit 2",
 ];
 
@@ -171,6 +174,7 @@ fn help_of_every_command_is_found() {
         "attune features explain",
         "attune features describe",
         "attune init",
+        "attune install",
         "attune language",
         "attune language check",
         "attune language negotiate",
@@ -183,6 +187,7 @@ fn help_of_every_command_is_found() {
         "attune template",
         "attune template render",
         "attune tools",
+        "attune uninstall",
     ];
     let built = |command: &&str| cfg!(feature = "audit") || *command != "attune audit";
     let mut expected: Vec<_> = expected.into_iter().filter(built).map(str::to_owned).collect();

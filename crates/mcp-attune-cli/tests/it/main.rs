@@ -18,6 +18,7 @@ mod flood;
 mod guides;
 mod help;
 mod init;
+mod install;
 mod language;
 mod localized;
 mod operating;

@@ -209,4 +209,29 @@ mod tests {
         check(DesktopClient::Codex, &odd, &["/h/.codex/config.toml"]);
         assert_eq!(UserFolders::read("linux", |_| None), None);
     }
+
+    #[test]
+    fn the_page_for_users_names_every_file() {
+        let page = include_str!("../../../../../docs/desktop.md");
+        let folders = folders("linux", &[("HOME", "~")]);
+        for client in DesktopClient::value_variants() {
+            let name = client.to_possible_value().expect("a name");
+            let line = page.lines().find(|line| line.starts_with(&format!("{} ", name.get_name())));
+            let line = line.unwrap_or_else(|| panic!("{client:?} has no line"));
+            for file in client.user_files(&folders) {
+                let file = file.to_string_lossy().replace('\\', "/");
+                let (folder, name) = file.rsplit_once('/').expect("a folder");
+                let folder = match folder.strip_prefix("~/.config") {
+                    Some(below) if *client == DesktopClient::Opencode => format!("CONFIG{below}"),
+                    Some(below) => format!("DATA{below}"),
+                    None => folder.to_owned(),
+                };
+                assert!(line.contains(&format!("{folder}/")) && line.contains(name), "{file}: {line}");
+            }
+            for file in client.project_files() {
+                assert!(line.ends_with(file) || line.contains(&format!(" {file} or ")), "{file}: {line}");
+            }
+            assert!(page.contains(client.title()), "{client:?}");
+        }
+    }
 }

@@ -340,13 +340,25 @@ mod tests {
     #[test]
     fn a_new_server_is_laid_out_as_the_others() {
         let text = "{\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"} // mine\n\t}\n}\n";
-        insta::assert_snapshot!(added(text, DesktopClient::Cursor).replace('\t', "→"), @"");
-        let text = "{\r\n    // all of them\r\n    \"servers\": {\r\n    },\r\n}";
-        insta::assert_snapshot!(added(text, DesktopClient::Vscode).replace('\r', "␍"), @"");
-        let text = "{\"mcp\": {\"a\": {\"command\": [\"a\"]}, /* last */ }}";
-        insta::assert_snapshot!(added(text, DesktopClient::Opencode), @"");
-        insta::assert_snapshot!(added("{}", DesktopClient::GeminiCli), @"");
-        insta::assert_snapshot!(added("{\"theme\": 1}", DesktopClient::GeminiCli), @"");
+        let expected = "{\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"}, // mine\n\t\t\"new\": {\n\t\t\t\"command\": \"attune\",\n\t\t\t\"args\": [\"stdio\"]\n\t\t}\n\t}\n}\n";
+        assert_eq!(added(text, DesktopClient::Cursor), expected);
+        let text = "{\r\n    // all\r\n    \"servers\": {\r\n    },\r\n}";
+        let expected = "{\r\n    // all\r\n    \"servers\": {\r\n        \"new\": {\r\n            \"type\": \"stdio\",\r\n            \"command\": \"attune\",\r\n            \"args\": [\"stdio\"]\r\n        }\r\n    },\r\n}";
+        assert_eq!(added(text, DesktopClient::Vscode), expected);
+        let text = r#"{"mcp": {"a": {"command": ["a"]}, /* last */ }}"#;
+        let new = r#""new": {"type": "local", "command": ["attune", "stdio"]}"#;
+        let expected = format!(r#"{{"mcp": {{"a": {{"command": ["a"]}}, /* last */ {new}, }}}}"#);
+        assert_eq!(added(text, DesktopClient::Opencode), expected);
+    }
+
+    #[test]
+    fn the_first_server_brings_the_member_for_all_of_them() {
+        let servers = "\"mcpServers\": {\n    \"new\": {\n      \"command\": \"attune\",\n      \"args\": [\"stdio\"]\n    }\n  }";
+        assert_eq!(added("{}", DesktopClient::GeminiCli), format!("{{\n  {servers}\n}}"));
+        let text = "{\n  \"theme\": 1\n}\n";
+        assert_eq!(added(text, DesktopClient::GeminiCli), format!("{{\n  \"theme\": 1,\n  {servers}\n}}\n"));
+        let line = r#"{"theme": 1, "mcpServers": {"new": {"command": "attune", "args": ["stdio"]}}}"#;
+        assert_eq!(added("{\"theme\": 1}", DesktopClient::GeminiCli), line);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::ValueEnum;
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -300,12 +301,17 @@ impl ConfiguredServerArgs {
         });
         let hint = match elsewhere {
             Some(path) => format!("there is one in {path}: name that file with --file {path}"),
-            None if names.is_empty() => {
-                "no server is set there; add one with its command after `--`".to_owned()
-            }
+            None if names.is_empty() => format!("there is none at all; {}", self.adding()),
             None => did_you_mean::hint(&self.name, names),
         };
         hinted(what, hint)
+    }
+
+    /// How a server gets there.
+    fn adding(&self) -> String {
+        let client = self.client.to_possible_value();
+        let client = client.as_ref().map_or("CLIENT", clap::builder::PossibleValue::get_name);
+        format!("`attune install {client} {} -- COMMAND` adds one", quoted(&self.name))
     }
 
     /// There is no file.
@@ -315,10 +321,7 @@ impl ConfiguredServerArgs {
             Some(project) if self.file.is_none() => {
                 format!("there is {project}: name it with --file {project}")
             }
-            _ => format!(
-                "name the settings file of {} with --file, or add a server with its command after `--`",
-                self.client.title()
-            ),
+            _ => format!("name the settings file of {} with --file; {}", self.client.title(), self.adding()),
         };
         hinted(what, hint)
     }

@@ -3,15 +3,18 @@
 //! 1. A byte order mark stays, and is no part of what is parsed.
 //! 2. What comes of a change is parsed again, and has to start the server with exactly the words that were meant. Else nothing is changed.
 
+use mcp_attune_wire::text::escape_and_truncate;
+
 use super::clients::{DesktopClient, SettingsFormat};
 use super::entry::{ConfiguredServer, LaunchWords, SettingsProblem, Wrapping, wrapping};
 use super::splice::{TextSplice, apply, line_and_column};
 use super::{jsonc, table};
-use crate::text::quoted;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 /// How many characters of a line are shown.
 const MAX_EXCERPT_CHARS: usize = 60;
+/// How many characters of a parser's message are shown.
+const MAX_MESSAGE_CHARS: usize = 200;
 
 /// What a file says of servers.
 #[derive(Debug)]
@@ -115,14 +118,11 @@ impl<'t> SettingsText<'t> {
         let skipped = if excerpt.chars().count() > MAX_EXCERPT_CHARS { column.saturating_sub(20) } else { 0 };
         let shown: String = excerpt.chars().skip(skipped).take(MAX_EXCERPT_CHARS).collect();
         let blank = shown.chars().count() - shown.trim_start().chars().count();
-        let shown = mcp_attune_wire::text::escape_and_truncate(shown.trim(), MAX_EXCERPT_CHARS);
+        let shown = escape_and_truncate(shown.trim(), MAX_EXCERPT_CHARS);
         let caret = " ".repeat((column - 1).saturating_sub(skipped + blank));
-        let what = quote_unprintable(&problem.what);
+        // A parser may quote the file, and use several lines.
+        let what = problem.what.lines().collect::<Vec<_>>().join("; ");
+        let what = escape_and_truncate(&what, MAX_MESSAGE_CHARS);
         format!("line {line}, column {column}: {what}\n  {shown}\n  {caret}^")
     }
-}
-
-/// A message of a parser may quote the file.
-fn quote_unprintable(what: &str) -> String {
-    if what.chars().any(char::is_control) { quoted(what) } else { what.to_owned() }
 }

@@ -276,7 +276,11 @@ fn a_comment_between_the_words_of_attune_is_not_lost() {
         r#"{"mcpServers": {"it": {"command": "attune", "args": ["stdio", /* why */ "--", "npx", "x"]}}}"#;
     let settings = SettingsText::new(DesktopClient::Cursor, text);
     let problem = settings.unwrap("it", &launch(DesktopClient::Cursor, text, "it")).expect_err("refused");
-    insta::assert_snapshot!(settings.describe(&problem), @"");
+    insta::assert_snapshot!(settings.describe(&problem), @r#"
+    line 1, column 61: there is a comment between the words that start Attune; move it, and try again
+      ", "args": ["stdio", /* why */ "--", "npx", "x"]}}}
+                         ^
+    "#);
 }
 
 #[test]
