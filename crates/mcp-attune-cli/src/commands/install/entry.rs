@@ -236,7 +236,7 @@ mod tests {
         match (wrapping(&owned), expected) {
             (Wrapping::Around(server), Some(expected)) => assert_eq!(server, expected),
             (found, expected) => {
-                assert_eq!(found == Wrapping::Absent, expected.is_none(), "{words:?}: {found:?}")
+                assert_eq!(found == Wrapping::Absent, expected.is_none(), "{words:?}: {found:?}");
             }
         }
     }
