@@ -287,7 +287,9 @@ fn a_comment_between_the_words_of_attune_is_not_lost() {
 fn what_cannot_be_written_in_one_way_is_refused() {
     let text = "mcp_servers = { it.command = 'x' }\n";
     let settings = SettingsText::new(DesktopClient::Codex, text);
-    assert!(settings.wrap("it", &launch(DesktopClient::Codex, text, "it"), &attune()).is_err());
+    let problem =
+        settings.wrap("it", &launch(DesktopClient::Codex, text, "it"), &attune()).expect_err("refused");
+    assert!(problem.what.contains("write an empty one first"), "{problem:?}");
     // An inline table cannot be gone on with.
     let problem = settings.add("new", &attune()).expect_err("refused");
     assert!(problem.what.contains("cannot be changed safely"), "{problem:?}");
