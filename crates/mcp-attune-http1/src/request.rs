@@ -125,6 +125,14 @@ mod tests {
     }
 
     #[test]
+    fn only_the_whole_name_tells_what_a_header_is() {
+        for name in ["ab", "from", "accept", "referer", "user-agent", "accept-charset", "if-modified-since"] {
+            let text = format!("GET / HTTP/1.1\r\nHost: x\r\n{name}: 5\r\n\r\n");
+            assert_eq!(plain(&text).unwrap().headers()[name], "5");
+        }
+    }
+
+    #[test]
     fn takes_a_plain_request_and_leaves_what_follows() {
         let mut read = BytesMut::from(
             "POST /mcp?a=%20 HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nconnection: Keep-Alive\r\nContent-Length: 2\r\n\r\n{}GET /",

@@ -1,6 +1,6 @@
 //! Desktop clients: where their settings are, and how servers are written there.
 //!
-//! What is here comes from the clients' own public documentation, and for Codex, Gemini CLI and opencode from their public source too:
+//! What is here was read in public documentation; Codex, Gemini CLI and opencode were asked themselves, by letting them list what was written:
 //!
 //! 1. Claude Desktop: `Claude/claude_desktop_config.json` in the folder where programs of the system keep their settings;
 //!    `mcpServers`, strict JSON.
