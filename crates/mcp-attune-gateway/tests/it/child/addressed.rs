@@ -34,6 +34,13 @@ async fn heard(at: SocketAddr, [mut listens, calls]: [Open; 2]) -> String {
     heard + &calls.all + &more
 }
 
+/// The `_meta` of every message that the program has copied: what has reached it.
+async fn copied(at: SocketAddr) -> Vec<Value> {
+    let (status, _, body) = call(at, "1", "copied", json!({})).await;
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(read(&body)["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
 async fn post(at: SocketAddr, method: &str, name: &str, body: &str) -> Answer {
     ask(at, "POST /mcp", &modern_headers(method, name), body).await
 }
@@ -52,6 +59,12 @@ async fn a_subscription_id_in_a_request_does_not_reach_the_program() {
             assert_eq!((status, read(&body)["result"].clone()), (200, json!({})), "{body}");
         }
     }
+    // Numbers cannot be guessed either, so that what is heard does not tell what has arrived.
+    let copied = copied(at).await;
+    assert_eq!(copied.len(), 2 * GUESSES.count());
+    for meta in copied {
+        assert_eq!((&meta["kept"], meta.get(SUBSCRIPTION)), (&json!("as it is"), None), "{meta}");
+    }
     let heard = heard(at, victims).await;
     assert!(!heard.contains("copied"), "{heard}");
 }
@@ -69,6 +82,16 @@ async fn a_subscription_id_in_a_notification_does_not_reach_the_program() {
             let (status, _, body) = post(at, "notifications/copied", "", &body.to_string()).await;
             assert_eq!((status, body.as_str()), (202, ""));
         }
+    }
+    let copied = copied(at).await;
+    assert_eq!(copied.len(), 2 * GUESSES.count());
+    for meta in copied {
+        let version = &meta["io.modelcontextprotocol/protocolVersion"];
+        assert_eq!(
+            (version, meta.get(SUBSCRIPTION), meta.get("progressToken")),
+            (&json!("2026-07-28"), None, None),
+            "{meta}"
+        );
     }
     let heard = heard(at, victims).await;
     assert!(!heard.contains("copied"), "{heard}");

@@ -40,6 +40,8 @@ struct Server {
     asked: BTreeMap<String, String>,
     listening: Vec<String>,
     cancelled: Vec<String>,
+    /// The `_meta` of whatever asked to have it copied.
+    copied: Vec<String>,
     /// Calls that get no answer.
     never: usize,
     questions: usize,
@@ -114,10 +116,7 @@ impl Server {
                 ));
             }
             "notifications/copied" => {
-                let meta = message.param("_meta").map(SpannedValue::raw).unwrap_or("{}");
-                say(&format!(
-                    r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
-                ));
+                self.copy_meta(&message);
             }
             "notifications/progress" => {
                 let params = message.param("progressToken").unwrap().raw();
@@ -131,6 +130,14 @@ impl Server {
             _ if message.kind() == MessageKind::Request => error(id, "-32601"),
             _ => {}
         }
+    }
+
+    fn copy_meta(&mut self, message: &Message<'_>) {
+        let meta = message.param("_meta").map(SpannedValue::raw).unwrap_or("{}");
+        self.copied.push(meta.to_owned());
+        say(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
+        ));
     }
 
     fn call(&mut self, message: &Message<'_>, id: &str) {
@@ -198,12 +205,11 @@ impl Server {
             }
             // Copies what its caller says of itself into a notification.
             "copy_meta" => {
-                let meta = message.param("_meta").map(SpannedValue::raw).unwrap_or("{}");
-                say(&format!(
-                    r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
-                ));
+                self.copy_meta(message);
                 result(id, "{}");
             }
+            // Says what it has copied so far.
+            "copied" => result(id, &text(&format!("[{}]", self.copied.join(",")))),
             // Says whatever its caller wants it to say.
             "say" => {
                 say(message.param("arguments").unwrap().member("message").unwrap().raw());
