@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_trailers_strictly_and_keeps_them() {
+    fn reads_trailers_strictly_and_drops_them() {
         let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
         for trailers in ["A: b\r\n\r\n", "A:\r\nb: c\r\n\r\n"] {
             let next = "GET / HTTP/1.1\r\n\r\n";
