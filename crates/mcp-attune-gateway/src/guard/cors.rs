@@ -15,7 +15,7 @@ use super::Allowlist;
 use crate::Body;
 
 /// The headers that a page may send, beside those that begin with `Mcp-Param-`.
-const ALLOWED_HEADERS: [&str; 9] = [
+const ALLOWED_HEADERS: [&str; 10] = [
     "authorization",
     "content-type",
     "accept",
@@ -25,12 +25,14 @@ const ALLOWED_HEADERS: [&str; 9] = [
     header::SESSION_ID,
     header::METHOD,
     header::NAME,
+    "x-api-key",
 ];
 /// The methods that a page may use: those of an MCP endpoint.
 const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
 /// The headers of an answer that a page may read, beside those that browsers always show.
-const EXPOSED_HEADERS: HeaderValue =
-    HeaderValue::from_static("Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate");
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
+    "Content-Language, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate",
+);
 /// How long a browser may remember a preflight, in seconds: two hours, the longest that browsers do.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 /// What the answer to a preflight depends on.
@@ -186,7 +188,7 @@ mod tests {
         grants(&["authorization,x-evil,mcp-param-region"], Some("authorization, mcp-param-region"));
         grants(&["MCP-PARAM-A , Accept", "last-event-id"], Some("MCP-PARAM-A, Accept, last-event-id"));
         let all = "Authorization, Content-Type, Accept, Accept-Language, Last-Event-ID, MCP-Protocol-Version, \
-                   Mcp-Session-Id, Mcp-Method, Mcp-Name";
+                   Mcp-Session-Id, Mcp-Method, Mcp-Name, X-Api-Key";
         grants(&[all], Some(all));
     }
 
@@ -223,7 +225,7 @@ mod tests {
         let by = ("access-control-allow-origin", "https://app.example");
         let exposed = (
             "access-control-expose-headers",
-            "Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate",
+            "Content-Language, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate",
         );
         let varies = ("vary", "Origin");
         marks(&allowed(), &[PAGE], &[], &[by, exposed, varies]);

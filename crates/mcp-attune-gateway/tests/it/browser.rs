@@ -103,7 +103,7 @@ async fn lets_pages_of_a_named_origin_read_the_answer() {
         lines(&got),
         [
             "access-control-allow-origin: https://app.example",
-            "access-control-expose-headers: Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate",
+            "access-control-expose-headers: Content-Language, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, WWW-Authenticate",
             "connection: close",
             "content-length: 2",
             "vary: Accept",
