@@ -94,11 +94,7 @@ impl TrustArgs {
 
 /// Where a server is: at a URL, or a program.
 pub(crate) fn parse_target(url: Option<&str>, command: &[String]) -> anyhow::Result<ServerTarget> {
-    ServerTarget::new(url, command).map_err(|why| {
-        let told = why.to_string();
-        let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
-        hinted(what, hint)
-    })
+    ServerTarget::new(url, command).map_err(|why| hinted(why.what(), why.hint()))
 }
 
 /// Header lines as they stand on a command line.
@@ -139,7 +135,8 @@ fn is_loopback(host: &str) -> bool {
 pub(crate) fn read_result<'a>(method: &str, result: &'a str) -> anyhow::Result<Document<'a>> {
     Document::parse(result.as_bytes()).map_err(|why| {
         let hint = "this is the server's mistake, and others may read its answer in another way";
-        hinted(format!("the answer to `{method}` cannot be read in one way: {why}"), hint)
+        let what = why.notice().what();
+        hinted(format!("the answer to `{method}` cannot be read in one way: {what}"), hint)
     })
 }
 

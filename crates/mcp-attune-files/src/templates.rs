@@ -99,24 +99,50 @@ pub enum TemplateFileError {
     TooMany,
 }
 
+impl TemplateFileError {
+    /// Returns what is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::Name(wrong) => wrong.to_string(),
+            Self::Text(wrong) => wrong.to_string(),
+            Self::TooLarge => "too large for a template".to_owned(),
+            Self::Encoding => "not UTF-8".to_owned(),
+            Self::Unreadable(why) => why.to_string(),
+            Self::TooMany => "more files than are read".to_owned(),
+        }
+    }
+
+    /// Returns what to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Name(wrong) => wrong.hint().to_string(),
+            Self::Text(wrong) => wrong.hint().to_string(),
+            Self::TooLarge => format!("write at most {} KiB", MAX_SOURCE >> 10),
+            Self::Encoding => "save it in that encoding".to_owned(),
+            Self::Unreadable(_) => "see who may read it".to_owned(),
+            Self::TooMany => format!("keep at most {}", TemplateFiles::MAX_FILES),
+        }
+    }
+}
+
+impl TemplateFileFinding {
+    /// Returns where it is: the file, with line and column where they are known.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let path = self.path.display();
+        match &self.why {
+            TemplateFileError::Text(wrong) => format!("{path}:{}:{}", wrong.line, wrong.column),
+            _ => path.to_string(),
+        }
+    }
+}
+
 /// Writes one line: file, line and column if known, what is wrong, and a hint.
 impl fmt::Display for TemplateFileFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.why {
-            TemplateFileError::Name(wrong) => write!(f, "{path}: {wrong}; {}", wrong.hint()),
-            TemplateFileError::Text(wrong) => {
-                write!(f, "{path}:{}:{}: {wrong}; {}", wrong.line, wrong.column, wrong.hint())
-            }
-            TemplateFileError::TooLarge => {
-                write!(f, "{path}: too large for a template; write at most {} KiB", MAX_SOURCE >> 10)
-            }
-            TemplateFileError::Encoding => write!(f, "{path}: not UTF-8; save it in that encoding"),
-            TemplateFileError::Unreadable(why) => write!(f, "{path}: {why}; see who may read it"),
-            TemplateFileError::TooMany => {
-                write!(f, "{path}: more files than are read; keep at most {}", TemplateFiles::MAX_FILES)
-            }
-        }
+        write!(f, "{}: {}; {}", self.place(), self.why.what(), self.why.hint())
     }
 }
 

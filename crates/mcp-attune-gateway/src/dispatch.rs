@@ -49,11 +49,11 @@ impl Dispatch {
     #[cold]
     fn no_route(&self, no_route: NoRoute<'_>, headers: &HeaderMap) -> Response<Body> {
         if no_route == NoRoute::NotFound {
-            return refusal::failed(404, &no_route, headers);
+            return refusal::failed(404, no_route.notice(), headers);
         }
         self.meter.rule_broken("H19", true);
-        let mut answer =
-            refusal::render_reply_for(&Reply::not_accepted(no_route.status(), "H19", &no_route), headers);
+        let reply = Reply::not_accepted(no_route.status(), "H19", no_route.notice());
+        let mut answer = refusal::render_reply_for(&reply, headers);
         if let NoRoute::Method(allowed) = no_route {
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
         }

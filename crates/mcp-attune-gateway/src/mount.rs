@@ -80,7 +80,7 @@ impl MountedUpstream {
         Ok(match upstream.call_off_endpoint(request).await {
             Ok(answer) => tally.answered(answer, RequestOutcome::default()),
             Err(error) => {
-                let reply = Reply::failed(error.status(), None, &error);
+                let reply = Reply::failed(error.status(), None, error.notice());
                 tally.answered(
                     refusal::render_reply_for(&reply, &preference),
                     RequestOutcome::of_reply(&reply),

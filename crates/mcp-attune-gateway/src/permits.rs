@@ -16,6 +16,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
 use hyper::service::Service;
 use mcp_attune_tower::{HttpFailure, boxed};
+use mcp_attune_wire::notice::Notice;
 
 use crate::caller_keys::{CallerKeyHasher, CallerKeys};
 use crate::config::Config;
@@ -69,15 +70,13 @@ impl Permits {
     #[cold]
     fn refuse(&self, why: NoPermit, streams: bool, headers: &HeaderMap) -> Response<Body> {
         self.meter.rule_broken("G4", true);
-        let (status, what) = match (why, streams) {
-            (NoPermit::Full, false) => (503, "too many calls are running; try again in a moment"),
-            (NoPermit::Full, true) => (503, "too many streams are open; try again later"),
-            (NoPermit::Share, false) => {
-                (429, "too many calls of this caller are running; wait for some of them to end")
-            }
-            (NoPermit::Share, true) => (429, "too many streams of this caller are open; close some of them"),
+        let (status, notice) = match (why, streams) {
+            (NoPermit::Full, false) => (503, Notice::CallsRunning),
+            (NoPermit::Full, true) => (503, Notice::StreamsOpen),
+            (NoPermit::Share, false) => (429, Notice::CallerCalls),
+            (NoPermit::Share, true) => (429, Notice::CallerStreams),
         };
-        refusal::failed(status, &what, headers)
+        refusal::failed(status, notice, headers)
     }
 }
 
@@ -173,7 +172,7 @@ pub(crate) fn ready_answer(answer: Response<Body>) -> MountAnswerFuture {
 /// and sentence. Other errors are passed on.
 fn caller_body_error(error: BoxError) -> BoxError {
     match error.downcast_ref::<RequestBodyError>() {
-        Some(known) => HttpFailure { status: known.status(), what: known.to_string() }.into(),
+        Some(known) => HttpFailure::new(known.status(), known.notice()).into(),
         None => error,
     }
 }

@@ -12,10 +12,9 @@
 //!
 //! Rules: G1, H19.
 
-use std::fmt;
-
 use http::{Method, Uri};
 use mcp_attune_wire::endpoint;
+use mcp_attune_wire::notice::Notice;
 
 use crate::config::UnknownPaths;
 use crate::upstream::upstream_path;
@@ -55,7 +54,7 @@ pub(crate) enum RouteDestination {
     OffEndpoint(usize),
 }
 
-/// Why a request goes to no mount. `Display` is the sentence for the caller.
+/// Why a request goes to no mount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NoRoute<'r> {
     /// It is another spelling of this mount's path, or leads to an endpoint on the upstream: 400.
@@ -77,15 +76,14 @@ impl NoRoute<'_> {
             Self::NotFound => 404,
         }
     }
-}
 
-impl fmt::Display for NoRoute<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Returns what the caller is told.
+    pub(crate) fn notice(self) -> Notice {
         match self {
-            Self::Alias(path) => write!(f, "the path is another spelling of {path}; write it exactly so"),
-            Self::Method(allowed) => write!(f, "this method is not allowed here; use {allowed}"),
-            Self::NotAscii => f.write_str("the address has bytes outside ASCII; percent-encode them"),
-            Self::NotFound => f.write_str("nothing is served at this path"),
+            Self::Alias(path) => Notice::PathAlias { path: path.to_owned().into() },
+            Self::Method(allowed) => Notice::MethodNotAllowed { allowed: allowed.into() },
+            Self::NotAscii => Notice::TargetNotAscii,
+            Self::NotFound => Notice::NothingServed,
         }
     }
 }

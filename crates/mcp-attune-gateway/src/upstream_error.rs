@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
+use mcp_attune_wire::notice::Notice;
+
 /// Why an upstream gave no answer, or not all of it.
 ///
-/// If it happens before the answer began, the caller gets [`status`](Self::status) and the sentence of
-/// `Display`; if it happens in the middle of an answer, the answer breaks off. Each error is counted under
+/// If it happens before the answer began, the caller gets [`status`](Self::status) and
+/// [`notice`](Self::notice); if it happens in the middle of an answer, the answer breaks off. Each error is counted under
 /// its [`name`](Self::name) in `attune_upstream_errors_total`, except those that are clearly the caller's
 /// own.
 ///
@@ -70,6 +72,30 @@ impl UpstreamError {
         }
     }
 
+    /// Returns what the caller is told if the answer has not begun.
+    #[must_use]
+    pub fn notice(self) -> Notice {
+        match self {
+            Self::Ended(Some(code)) => Notice::ServerEnded { code },
+            Self::Ended(None) => Notice::ServerEndedUnknown,
+            Self::Refused => Notice::ServerNotRunning,
+            Self::Connect => Notice::ServerUnreachable,
+            Self::ConnectTimeout => Notice::ServerUnreachableInTime,
+            Self::NoDescriptors => Notice::GatewayWithoutConnections,
+            Self::Tls => Notice::ServerNotTrusted,
+            Self::FirstByteTimeout => Notice::ServerTooSlow,
+            Self::Stalled => Notice::ServerStalled,
+            Self::Broken => Notice::ServerBrokeOff,
+            Self::Caller => Notice::RequestBrokeOff,
+            Self::NotStarted => Notice::ServerNotStarted,
+            Self::CallerFull => Notice::CallerSessions,
+            Self::Full => Notice::SessionsFull,
+            Self::TooLarge => Notice::ServerAnswerTooLarge,
+            Self::SlowCaller => Notice::CallerTooSlow,
+            Self::NotServed => Notice::NothingServed,
+        }
+    }
+
     /// Returns whether the error shows that the server does not run or cannot be reached by anybody. Only
     /// these errors change `attune_upstream_up` and `/readyz`; a single request that fails otherwise says
     /// nothing about the next.
@@ -111,29 +137,7 @@ impl UpstreamError {
 
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ended(Some(code)) => {
-                return write!(f, "the server behind ended with {code} before it answered");
-            }
-            Self::Ended(None) => "the server behind ended before it answered",
-            Self::Refused => "the server behind is not running",
-            Self::Connect => "the server behind cannot be reached",
-            Self::ConnectTimeout => "the server behind could not be reached in time",
-            Self::NoDescriptors => "as many connections are open as the gateway may have; try again in a moment",
-            Self::Tls => "the server behind cannot be trusted: its TLS is not in order",
-            Self::FirstByteTimeout => "the server behind did not answer in time",
-            Self::Stalled => "the server behind stopped in the middle of its answer",
-            Self::Broken => "the server behind broke off",
-            Self::Caller => "the request broke off before it was whole",
-            Self::NotStarted => "the server behind cannot be started",
-            Self::CallerFull => {
-                "as many sessions of one caller are open as may be; end those that are over, or try again later"
-            }
-            Self::Full => "as many sessions are open as this server may have; try again later, and end those that are over",
-            Self::TooLarge => "the server behind answered with more than the limit allows",
-            Self::SlowCaller => "the answer was not read as fast as it came",
-            Self::NotServed => "nothing is served at this path",
-        })
+        self.notice().fmt(f)
     }
 }
 

@@ -39,8 +39,9 @@ impl std::error::Error for AnswerError {}
 ///
 /// assert_eq!((FramingError::Length.status(), FramingError::Length.rule()), (400, "H20"));
 /// ```
+///
+/// It is exhaustive, so that whoever has words of their own for each is told by the compiler when one is added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
 pub enum FramingError {
     /// A line of the head is not a header line: `Name : value`, a folded line, a control character.
     Line,

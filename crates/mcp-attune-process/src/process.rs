@@ -80,26 +80,40 @@ pub enum StderrTarget {
     Piped,
 }
 
-/// Why a program could not be started. Its `Display` is a sentence for an operator, with advice after a
-/// semicolon where there is some, such as `…was not found; is it installed, and is its folder in PATH?`
+/// Why a program could not be started, for an operator.
 #[derive(Debug)]
 pub struct ProgramStartError {
     program: String,
     why: io::Error,
 }
 
-impl fmt::Display for ProgramStartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ProgramStartError {
+    /// Returns what is wrong: `the program x was not found`.
+    #[must_use]
+    pub fn what(&self) -> String {
         let program = &self.program;
         match self.why.kind() {
-            io::ErrorKind::NotFound => {
-                write!(f, "the program {program} was not found; is it installed, and is its folder in PATH?")
-            }
-            io::ErrorKind::PermissionDenied => {
-                write!(f, "the program {program} may not be run; is it executable?")
-            }
-            _ => write!(f, "the program {program} cannot be started: {}", self.why),
+            io::ErrorKind::NotFound => format!("the program {program} was not found"),
+            io::ErrorKind::PermissionDenied => format!("the program {program} may not be run"),
+            _ => format!("the program {program} cannot be started: {}", self.why),
         }
+    }
+
+    /// Returns what to look at, where there is something to say.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self.why.kind() {
+            io::ErrorKind::NotFound => Some("is it installed, and is its folder in PATH?"),
+            io::ErrorKind::PermissionDenied => Some("is it executable?"),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ProgramStartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what())?;
+        self.hint().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 

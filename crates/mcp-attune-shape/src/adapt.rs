@@ -10,7 +10,7 @@ use mcp_attune::edits::MessageEdits;
 use mcp_attune::features::ContentFormat;
 use mcp_attune::shaping::{
     AdaptEffort, AnswerOmissions, AnswerReader, AnswerShape, ListedTool, ListingShapeKey, ShapeOutcome,
-    ShapeRequest, Shaper, TextChains, UnusableSchema, UnusableTemplate,
+    ShapeRequest, Shaper, ShaperFinding, TextChains, UnusableSchema, UnusableTemplate,
 };
 use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, MessageKind};
@@ -223,7 +223,7 @@ impl Shaper for OperatorContent {
         !self.tools.is_empty()
     }
 
-    fn check(&self, pages: &[Message<'_>], is_whole: bool) -> Vec<String> {
+    fn check(&self, pages: &[Message<'_>], is_whole: bool) -> Vec<ShaperFinding> {
         Self::check(self, pages, is_whole)
     }
 

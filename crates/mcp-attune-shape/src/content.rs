@@ -8,7 +8,8 @@ use mcp_attune_wire::json::SpannedValue;
 use mcp_attune_wire::message::Message;
 
 use super::compiled_schema::CompiledSchema;
-use super::template::{Template, TemplateCompileError, TemplateSet, ToolHints};
+use super::template::{Template, TemplateCompileError, TemplateNameFinding, TemplateSet, ToolHints};
+use mcp_attune::shaping::ShaperFinding;
 use mcp_attune::suggestion::nearest;
 
 /// Everything that an operator wrote to shape the answers of one server.
@@ -66,10 +67,9 @@ impl OperatorContent {
     ///
     /// `pages` are the answers to `tools/list` that are known. `whole` says that these are all pages; only
     /// then is a tool that is on none of them reported as missing. Names in templates and hints are looked
-    /// for in the `outputSchema` of their tool, see [`Template::check`]. Each finding is one line for an
-    /// operator's log and begins with its place, such as `get_weather.md:3:8`.
+    /// for in the `outputSchema` of their tool, see [`Template::check`].
     #[must_use]
-    pub fn check(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
+    pub fn check(&self, pages: &[Message<'_>], whole: bool) -> Vec<ShaperFinding> {
         let listed = || {
             pages
                 .iter()
@@ -81,19 +81,25 @@ impl OperatorContent {
             let Some(found) = listed().find(|listed| name(*listed).as_deref() == Some(tool)) else {
                 let names: Vec<_> = listed().filter_map(name).collect();
                 let near = nearest(tool, names.iter().map(AsRef::as_ref));
-                let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                findings.extend(whole.then(|| format!("tools.{tool}: the server has no such tool{meant}")));
+                findings.extend(whole.then(|| ShaperFinding {
+                    tool: tool.clone(),
+                    is_tool_missing: true,
+                    place: format!("tools.{tool}"),
+                    what: "the server has no such tool".to_owned(),
+                    hint: near.map(|near| format!("did you mean `{near}`?")),
+                }));
                 continue;
             };
             let output = found.member("outputSchema").and_then(|schema| CompiledSchema::read(schema.raw()));
             for template in wrote.templates.iter() {
                 let told = template.check(output.as_ref()).into_iter();
-                findings.extend(
-                    told.map(|it| format!("{tool}.{}:{}:{}: {it}", template.name(), it.line, it.column)),
-                );
+                findings.extend(told.map(|it| {
+                    let place = format!("{tool}.{}:{}:{}", template.name(), it.line, it.column);
+                    misfit(tool, place, &it)
+                }));
             }
             let told = wrote.hints.iter().flat_map(|hints| hints.check(output.as_ref()));
-            findings.extend(told.map(|it| format!("the hints of {tool}:{}: {it}", it.line)));
+            findings.extend(told.map(|it| misfit(tool, format!("the hints of {tool}:{}", it.line), &it)));
         }
         findings
     }
@@ -133,6 +139,12 @@ impl OperatorContent {
         }
         Ok(content)
     }
+}
+
+/// A name in something written for a tool that its results do not have.
+fn misfit(tool: &str, place: String, found: &TemplateNameFinding) -> ShaperFinding {
+    let (tool, what, hint) = (tool.to_owned(), found.what(), Some(found.hint()));
+    ShaperFinding { tool, is_tool_missing: false, place, what, hint }
 }
 
 /// The name of a listed tool.

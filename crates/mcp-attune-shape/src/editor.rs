@@ -192,7 +192,9 @@ impl MessageEditor<'_> {
         low_priority: &[String],
         format: ContentFormat,
     ) -> String {
-        let words = DefaultLabels(self.shape.values.locale());
+        // The page is in the language that was chosen, however its reader writes numbers and dates.
+        let language = self.chain.map_or(self.shape.values.locale(), |chain| chain.chosen().as_str());
+        let words = DefaultLabels::new(language);
         let labels = CatalogLabels { tool: self.tool, chain: self.chain, words, found: Cell::new(false) };
         let how = RenderOptions {
             output: output.map(CompiledSchema::root),
@@ -242,7 +244,7 @@ struct CatalogLabels<'a> {
     /// The tool whose entries are looked up. Without it, as for resources, no label is found.
     tool: Option<&'a str>,
     chain: Option<&'a LocaleChain>,
-    words: DefaultLabels<'a>,
+    words: DefaultLabels,
     /// Whether a locale file had any of the labels, which makes the page a translated one.
     found: Cell<bool>,
 }

@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method, header, request};
 use mcp_attune_wire::hop_headers;
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::reply::Reply;
 
 use crate::body::{Body, BodyCollectError, collect};
@@ -28,11 +29,7 @@ pub(crate) fn admit(
     refuse_unfit(mount, &parts.headers, account)?;
     let encoded = || parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
     if parts.method == Method::POST && encoded() {
-        return Err(Reply::not_accepted(
-            415,
-            "G10",
-            &"the body is encoded; send it without Content-Encoding",
-        ));
+        return Err(Reply::not_accepted(415, "G10", Notice::BodyEncoded));
     }
     Ok(())
 }
@@ -43,7 +40,7 @@ pub(crate) fn admit(
 fn refuse_foreign(allowed: &Allowlist, parts: &request::Parts) -> Result<(), Reply> {
     allowed.check_named(&parts.uri, &parts.headers).map_err(|foreign| {
         tracing::debug!(%foreign, "a request is refused");
-        Reply::not_accepted(foreign.status().as_u16(), "H15", &foreign)
+        Reply::not_accepted(foreign.status().as_u16(), "H15", foreign.notice())
     })
 }
 
@@ -60,7 +57,7 @@ fn refuse_unfit(mount: &LayerState, headers: &HeaderMap, account: &mut RequestOu
     let what = if enforced { "refused" } else { "would be refused" };
     tracing::warn!(rule = "H20", enforced, "{what}");
     if enforced {
-        return Err(Reply::not_accepted(400, "H20", &unfit));
+        return Err(Reply::not_accepted(400, "H20", unfit.notice()));
     }
     account.broken.push("H20");
     Ok(())
@@ -94,15 +91,12 @@ pub(crate) async fn read_body(
 #[cold]
 fn body_error_reply(incomplete: BodyCollectError, limit: usize) -> Reply {
     let error = match incomplete {
-        BodyCollectError::Full(full) => return Reply::failed(503, None, &full),
-        BodyCollectError::TooLarge => {
-            let what = format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one");
-            return Reply::not_accepted(413, "G4", &what);
-        }
+        BodyCollectError::Full(full) => return Reply::failed(503, None, full.notice()),
+        BodyCollectError::TooLarge => return Reply::not_accepted(413, "G4", Notice::BodyTooLarge { limit }),
         BodyCollectError::Broken(error) => error,
     };
     tracing::debug!(%error, "the caller's body broke off");
     let failed = error.downcast_ref::<HttpFailure>();
-    let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
-    Reply::not_accepted(failed.map_or(400, |failed| failed.status), "G4", &what)
+    let notice = failed.map_or(Notice::BodyBrokeOff, |failed| failed.notice.clone());
+    Reply::not_accepted(failed.map_or(400, |failed| failed.status), "G4", notice)
 }

@@ -9,6 +9,7 @@ use http::header::{self, HeaderValue};
 use http::response;
 use mcp_attune::exchange::AnswerBodyMode;
 use mcp_attune::language::AcceptLanguage;
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::reply::Reply;
 
 use crate::body::{
@@ -96,10 +97,8 @@ where
 #[cold]
 fn answer_read_failure(incomplete: BodyCollectError, limit: usize) -> HttpFailure {
     match incomplete {
-        BodyCollectError::TooLarge => {
-            HttpFailure { status: 502, what: format!("the answer is over {limit} bytes, the limit `answer`") }
-        }
-        BodyCollectError::Full(full) => HttpFailure { status: 503, what: full.to_string() },
+        BodyCollectError::TooLarge => HttpFailure::new(502, Notice::AnswerTooLarge { limit }),
+        BodyCollectError::Full(full) => HttpFailure::new(503, full.notice()),
         BodyCollectError::Broken(error) => HttpFailure::from_service_error(&error),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mcp_attune_wire::notice::Notice;
+
 use crate::body::BoxError;
 
 /// An error of a service, or of the body of a request, that says which HTTP status the caller gets for it.
@@ -16,27 +18,36 @@ pub struct HttpFailure {
     /// The HTTP status: as a rule 502, 503 or 504, but also one of 4xx if the caller is at fault or over a
     /// limit.
     pub status: u16,
-    /// What failed, in a sentence that callers may read. It must not contain secrets.
-    pub what: String,
+    /// What failed, as callers may read it. It must not contain secrets.
+    pub notice: Notice,
 }
 
 impl fmt::Display for HttpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
+        self.notice.fmt(f)
     }
 }
 
 impl std::error::Error for HttpFailure {}
 
 impl HttpFailure {
+    /// Makes a failure of a status. Text is passed on to callers in the language that it is in:
+    ///
+    /// ```
+    /// use mcp_attune_tower::HttpFailure;
+    ///
+    /// let failure = HttpFailure::new(504, "the database did not answer in 60 s");
+    /// assert_eq!(failure.to_string(), "the database did not answer in 60 s");
+    /// ```
+    pub fn new(status: u16, notice: impl Into<Notice>) -> Self {
+        Self { status, notice: notice.into() }
+    }
+
     /// Logs the error of a service and returns what its caller is told: the error itself if it is an
     /// `HttpFailure`, else 502.
     #[cold]
     pub(crate) fn from_service_error(error: &BoxError) -> Self {
         tracing::warn!(%error, "the server behind failed");
-        error.downcast_ref::<Self>().cloned().unwrap_or_else(|| Self {
-            status: 502,
-            what: "the server behind did not answer as a server does; try again later".into(),
-        })
+        error.downcast_ref::<Self>().cloned().unwrap_or_else(|| Self::new(502, Notice::ServerNoAnswer))
     }
 }

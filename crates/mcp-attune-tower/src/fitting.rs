@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_attune::exchange::listing::parse_pages;
-use mcp_attune::shaping::Shaper;
+use mcp_attune::shaping::{Shaper, ShaperFinding};
 
 use crate::listing_inspector::ListingInspector;
 
@@ -33,7 +33,7 @@ struct CheckedListing {
     /// The templates that were checked last. Changed templates are another object.
     content: Arc<dyn Shaper>,
     /// The findings that were logged last, so that only new ones are logged after a change.
-    told: Vec<String>,
+    told: Vec<ShaperFinding>,
 }
 
 impl ListingFitCheck {

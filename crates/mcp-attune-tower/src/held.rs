@@ -14,6 +14,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use mcp_attune_wire::notice::Notice;
+
 /// The largest body, in bytes, that is not counted. A body that grows beyond it is counted from its first byte.
 const UNCOUNTED_BYTES: usize = 16 * 1024;
 
@@ -86,9 +88,16 @@ pub(crate) struct BufferReservation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BudgetFull;
 
+impl BudgetFull {
+    /// Returns what the caller is told.
+    pub(crate) fn notice(&self) -> Notice {
+        Notice::HeldFull
+    }
+}
+
 impl fmt::Display for BudgetFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("too much is being held back for other calls, the limit `held`; try again in a moment")
+        self.notice().fmt(f)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_attune::bind::Bindings;
 use mcp_attune::exchange::listing::{self, ListingPageError, ToolListingPage};
-use mcp_attune::shaping::ShaperSource;
+use mcp_attune::shaping::{ShaperFinding, ShaperSource};
 use mcp_attune_wire::listing::{ListingStep, Pages};
 use mcp_attune_wire::message::Message;
 
@@ -50,7 +50,7 @@ impl ListingInspector {
     /// Logs which bindings and templates do not fit these pages of a listing, and returns the findings about
     /// templates. `whole` says that these are all pages: only then is a tool that is not there known to be
     /// missing.
-    pub(crate) fn check_configuration(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
+    pub(crate) fn check_configuration(&self, pages: &[Message<'_>], whole: bool) -> Vec<ShaperFinding> {
         for finding in self.bindings.check(pages, whole) {
             tracing::warn!("a binding does not fit the server: {finding}");
         }

@@ -4,14 +4,13 @@
 //! It reads and writes nothing itself. Its owner reads lines, gives each to [`LineRelay`], and writes what
 //! comes back.
 
-use std::fmt;
-
 use jiff::Timestamp;
 use mcp_attune::exchange::listing::is_last_page;
 use mcp_attune::exchange::{Rejection, localize_reply, pipe::PipeExchange};
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::reply::Reply;
 
 use crate::listing_inspector::ListingInspector;
@@ -77,7 +76,7 @@ impl LineRelay {
 
     /// Returns the reply to a line that was forwarded but that the server could not read after all, and forgets
     /// its request. `None` if the line does not wait for an answer. `line` is what the server was given.
-    pub fn refuse(&mut self, line: &[u8], why: &dyn fmt::Display) -> Option<Reply> {
+    pub fn refuse(&mut self, line: &[u8], why: Notice) -> Option<Reply> {
         self.pipe.refuse(line, why)
     }
 
@@ -89,7 +88,7 @@ impl LineRelay {
 
     /// Returns error replies to all requests that wait, because the server will not answer any more, and
     /// forgets them. `what` says why.
-    pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
+    pub fn give_up(&mut self, what: &Notice) -> Vec<Reply> {
         self.pipe.fail_all(what)
     }
 }
@@ -449,7 +448,7 @@ mod tests {
             relay.handle_client_line(request(id, preference).as_bytes()).unwrap();
         }
         let mut told: Vec<String> =
-            relay.give_up(&"the server behind broke off").into_iter().map(|reply| reply.body).collect();
+            relay.give_up(&Notice::ServerBrokeOff).into_iter().map(|reply| reply.body).collect();
         told.sort();
         assert_eq!(told.len(), 2);
         assert!(
@@ -457,7 +456,7 @@ mod tests {
             "{told:?}"
         );
         assert!(told[1].contains(r#""id":7"#) && told[1].contains("Der Zielserver"), "{told:?}");
-        assert!(relay.give_up(&"again").is_empty());
+        assert!(relay.give_up(&Notice::ServerBrokeOff).is_empty());
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl ResponseAdapter {
     /// for.
     #[cold]
     pub(crate) fn failure_reply(&self, failed: &HttpFailure) -> (Reply, AcceptLanguage) {
-        let reply = Reply::failed(failed.status, self.answering.id(), failed);
+        let reply = Reply::failed(failed.status, self.answering.id(), failed.notice.clone());
         (reply, self.answering.reply_preference())
     }
 

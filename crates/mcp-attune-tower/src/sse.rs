@@ -8,6 +8,7 @@
 //! Rules: G2, G4.
 
 use bytes::{Bytes, BytesMut};
+use mcp_attune_wire::notice::Notice;
 use memchr::memchr2;
 
 /// A complete piece of a stream of server-sent events.
@@ -29,9 +30,17 @@ pub struct EventTooLarge {
     pub before: Vec<SsePiece>,
 }
 
+impl EventTooLarge {
+    /// Returns what the caller is told.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        Notice::EventTooLarge { limit: self.limit }
+    }
+}
+
 impl std::fmt::Display for EventTooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "an event of the answer is over {} bytes, the limit `event`", self.limit)
+        self.notice().fmt(f)
     }
 }
 

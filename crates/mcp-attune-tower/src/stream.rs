@@ -139,13 +139,13 @@ impl EventAdapter {
         match self.splitter.push(bytes) {
             Ok(pieces) => self.waiting.extend(pieces),
             Err(error) => {
-                let failed = HttpFailure { status: 502, what: error.to_string() };
+                let failed = HttpFailure::new(502, error.notice());
                 self.waiting.extend(error.before);
                 return Err(failed);
             }
         }
         let held = self.held.resize(self.splitter.buffered_bytes());
-        held.map_err(|full| HttpFailure { status: 503, what: full.to_string() })
+        held.map_err(|full| HttpFailure::new(503, full.notice()))
     }
 
     /// Takes the end of the stream; the bytes of an unfinished event are passed on unchanged.
@@ -160,7 +160,7 @@ impl EventAdapter {
     fn fail(&mut self, failed: HttpFailure) {
         self.ended = true;
         self.asked.account.mark_failed();
-        match self.asked.answering.failure_reply(failed.status, &failed) {
+        match self.asked.answering.failure_reply(failed.status, failed.notice.clone()) {
             Some(reply) => self.last = Some(format!("data: {}\n\n", reply.body).into()),
             // No request waits here for an error; a stream that is cut can be resumed once more.
             None => self.broken = Some(failed),

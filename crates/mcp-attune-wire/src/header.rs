@@ -32,6 +32,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::json::{JsonString, is_printable, is_simple};
+use crate::notice::{Notice, NoticeText};
 
 pub use crate::protocol::header::{
     ACCEPT_LANGUAGE, CONTENT_LANGUAGE, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION,
@@ -52,13 +53,21 @@ pub enum HeaderDecodeError {
     Utf8,
 }
 
+impl HeaderDecodeError {
+    /// What a caller is told of it.
+    #[must_use]
+    pub fn notice(self, header: NoticeText) -> Notice {
+        match self {
+            Self::Byte => Notice::HeaderBadByte { header },
+            Self::Base64 => Notice::HeaderBadBase64 { header },
+            Self::Utf8 => Notice::HeaderBadUtf8 { header },
+        }
+    }
+}
+
 impl fmt::Display for HeaderDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Byte => "has a byte outside printable ASCII, space and tab; send it as =?base64?…?=",
-            Self::Base64 => "is no canonical, padded base64 between =?base64? and ?=",
-            Self::Utf8 => "is base64 over bytes that are no UTF-8",
-        })
+        self.notice("the header".into()).fmt(f)
     }
 }
 

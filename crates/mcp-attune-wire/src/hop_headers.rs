@@ -19,6 +19,7 @@
 use alloc::string::String;
 use core::fmt;
 
+use crate::notice::Notice;
 use crate::protocol::header::{PARAM_PREFIX, lowercase};
 
 /// What the names of MCP's own headers begin with.
@@ -51,16 +52,20 @@ pub enum HopHeaderError {
     Underscore,
 }
 
+impl HopHeaderError {
+    /// What a caller is told of it.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        match self {
+            Self::ConnectionNames(name) => Notice::ConnectionNames { name: name.clone().into() },
+            Self::Underscore => Notice::NameWithUnderscore,
+        }
+    }
+}
+
 impl fmt::Display for HopHeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ConnectionNames(name) => {
-                write!(f, "Connection names {name}, which has to reach the server; leave it out of Connection")
-            }
-            Self::Underscore => f.write_str(
-                "a header name begins with Mcp and has an underscore, which some servers take for a hyphen; write a hyphen",
-            ),
-        }
+        self.notice().fmt(f)
     }
 }
 

@@ -18,6 +18,7 @@ extern crate std;
 pub mod protocol;
 pub mod quality;
 pub mod text;
+pub mod notice;
 
 mod number;
 pub mod json;

@@ -1,14 +1,23 @@
-//! Habits of the source: nothing unfinished, names that read as sentences, files of a size that can be read.
+//! Habits of the source: nothing unfinished, names that read as sentences, no sentence taken apart for its hint, files of a size
+//! that can be read.
 
 use crate::report::Finding;
 
 /// What may not stand in any source file, and what to do instead. Taken apart, so that this file has none of it.
-const UNFINISHED: &[(&str, &str)] = &[
+const UNWANTED: &[(&str, &str)] = &[
     (concat!("todo", "!("), "finish it, or return an error that says what is not built"),
     (concat!("unimplemented", "!("), "finish it, or return an error that says what is not built"),
     (concat!("dbg", "!("), "take it out"),
     (concat!("#[", "ignore"), "make the test run, or remove it; a test that does not run proves nothing"),
     (concat!("fn ", "test_"), "name the test as a sentence: `falls_back_to_the_default`"),
+    (
+        concat!("split_once(", "\"; \")"),
+        "give the error a `hint()` beside what is wrong; a semicolon is no interface",
+    ),
+    (
+        concat!("split(", "\"; \")"),
+        "give the error a `hint()` beside what is wrong; a semicolon is no interface",
+    ),
 ];
 
 /// The one place that says which characters of somebody else are safe, and what tells that another file says it again.
@@ -34,7 +43,7 @@ const TOO_LONG: usize = 800;
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        for (mark, hint) in UNFINISHED.iter().filter(|(mark, _)| line.contains(mark)) {
+        for (mark, hint) in UNWANTED.iter().filter(|(mark, _)| line.contains(mark)) {
             findings.push(Finding::new(format!("{path}:{}", index + 1), format!("contains `{mark}`"), *hint));
         }
     }
@@ -95,8 +104,8 @@ mod tests {
     }
 
     #[test]
-    fn finds_what_is_unfinished() {
-        for (mark, _) in UNFINISHED {
+    fn finds_what_is_unfinished_and_hints_that_are_cut_out_of_sentences() {
+        for (mark, _) in UNWANTED {
             let findings = check("xtask/src/a.rs", &format!("fine\n    {mark}"));
             assert_eq!(findings.len(), 1, "{mark}");
             assert_eq!(findings[0].place, "xtask/src/a.rs:2");

@@ -118,9 +118,8 @@ impl CallerArgs {
         let names = context.field_names().filter(|name| *name != "timezone").collect();
         let profile = profile.context(context);
         let profile = profile.features(self.feature.iter().map(String::as_str)).map_err(|why| {
-            let told = why.to_string();
-            let (what, hint) = told.split_once("; ").unwrap_or((&told, "see `attune features parse --help`"));
-            hinted(format!("--feature: {what}"), hint)
+            let hint = why.hint().unwrap_or("see `attune features parse --help`");
+            hinted(format!("--feature: {}", why.what()), hint)
         })?;
         Ok(SourcedCaller {
             profile,
@@ -144,10 +143,8 @@ impl CallerArgs {
 
 pub(crate) fn parse_preference(text: &str) -> anyhow::Result<AcceptLanguage> {
     AcceptLanguage::parse(text).map_err(|why| {
-        let told = why.to_string();
-        let (what, hint) =
-            told.split_once("; ").unwrap_or((&told, "write it as 'de-CH, en;q=0.5', or `none`"));
-        hinted(format!("--language {} is no language preference, {what}", quoted(text)), hint)
+        let what = format!("--language {} is no language preference, {}", quoted(text), why.what());
+        hinted(what, why.hint())
     })
 }
 
@@ -159,11 +156,9 @@ fn parse_location(text: &str) -> anyhow::Result<UserLocation> {
         return Err(hinted(format!("--location {} has not three parts", quoted(text)), hint));
     };
     let country = country.map(Country::parse).transpose();
-    country.and_then(|country| UserLocation::named(city, region, country)).map_err(|wrong| {
-        let told = wrong.to_string();
-        let (what, _) = told.split_once("; ").unwrap_or((&told, ""));
-        hinted(format!("--location {} has {what}", quoted(text)), hint)
-    })
+    country
+        .and_then(|country| UserLocation::named(city, region, country))
+        .map_err(|wrong| hinted(format!("--location {} has {}", quoted(text), wrong.what()), hint))
 }
 
 /// Reads a locale.
@@ -178,10 +173,7 @@ pub(crate) fn parse_option<T>(
     parse: impl Fn(&str) -> Result<T, ClientContextError>,
 ) -> anyhow::Result<Option<T>> {
     let Some(text) = text else { return Ok(None) };
-    parse(text).map(Some).map_err(|wrong| {
-        // What is wrong, and what to do about it.
-        let told = wrong.to_string();
-        let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
-        hinted(format!("{option} {} is {what}", quoted(text)), hint)
-    })
+    parse(text)
+        .map(Some)
+        .map_err(|wrong| hinted(format!("{option} {} is {}", quoted(text), wrong.what()), wrong.hint()))
 }

@@ -112,7 +112,7 @@ fn an_answer_that_is_no_json_is_told_and_escaped() {
     exit: 2
     --- stdout
     --- stderr
-    error: the answer to `tools/list` cannot be read in one way: a member name stands twice in one object, the second time at byte 12; each name may stand once
+    error: the answer to `tools/list` cannot be read in one way: a member name stands twice in one object, the second time at byte 12
     hint: this is the server's mistake, and others may read its answer in another way
     ");
 }

@@ -8,6 +8,7 @@ use http::{Response, StatusCode};
 use mcp_attune_tower::{BodyMediaType, boxed, full, media};
 use mcp_attune_wire::agree::{MessageRefusal, MessageRefusalReason};
 use mcp_attune_wire::message::{MAX_ID_BYTES, Message, MessageKind};
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::reply::Reply;
 
@@ -84,45 +85,35 @@ fn refused_with(message: &Message<'_>, refused: MessageRefusalReason) -> Respons
 /// (404, upon which clients initialize anew); otherwise it has none and is no `initialize` (400).
 pub(super) fn no_session(named: bool) -> Response<Body> {
     refusal::render_reply(&if named {
-        Reply::not_accepted(
-            404,
-            "G9",
-            &"this session is over; begin another with `initialize`, without Mcp-Session-Id",
-        )
+        Reply::not_accepted(404, "G9", Notice::SessionOver)
     } else {
-        Reply::not_accepted(
-            400,
-            "G9",
-            &"Mcp-Session-Id is missing; begin with `initialize`, and send what it answers",
-        )
+        Reply::not_accepted(400, "G9", Notice::SessionMissing)
     })
 }
 
 /// Refuses (400) a request whose id another running request of its session has: nobody could tell their
 /// answers apart.
 pub(super) fn id_in_use() -> Response<Body> {
-    let what = "a request with this id still runs in this session; give every request an id of its own";
-    refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
+    refusal::render_reply(&Reply::not_accepted(400, "G9", Notice::IdInUse))
 }
 
 /// Refuses (400) a request whose id has more than [`MAX_ID_BYTES`] bytes, because ids are kept until the
 /// answer comes.
 pub(super) fn id_too_long() -> Response<Body> {
-    let what = format_args!("the id of this request has more than {MAX_ID_BYTES} bytes; send a shorter one");
-    refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
+    let notice = Notice::IdTooLong { limit: MAX_ID_BYTES };
+    refusal::render_reply(&Reply::not_accepted(400, "G9", notice))
 }
 
 /// Refuses (400) to resume a stream: `Last-Event-ID` is none that was given out, or what came after it is not
 /// kept any more.
 pub(super) fn no_such_event() -> Response<Body> {
-    let what = "Last-Event-ID names no event that is still known; leave it out";
-    refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
+    refusal::render_reply(&Reply::not_accepted(400, "G9", Notice::EventForgotten))
 }
 
 /// Refuses an HTTP method (405). `allowed` is the value of `Allow`.
 pub(super) fn method_not_allowed(allowed: &'static str) -> Response<Body> {
-    let what = format_args!("this method is not allowed here; use {allowed}");
-    let mut answer = refusal::render_reply(&Reply::not_accepted(405, "H15", &what));
+    let notice = Notice::MethodNotAllowed { allowed: allowed.into() };
+    let mut answer = refusal::render_reply(&Reply::not_accepted(405, "H15", notice));
     answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     answer
 }
@@ -130,6 +121,5 @@ pub(super) fn method_not_allowed(allowed: &'static str) -> Response<Body> {
 /// Returns the refusal (415) of a request whose `Content-Type` is not `application/json`, or `None` where it
 /// is.
 pub(super) fn not_json(headers: &HeaderMap) -> Option<Reply> {
-    let what = "the body is no application/json; send JSON, and Content-Type: application/json";
-    (media(headers) != BodyMediaType::Json).then(|| Reply::not_accepted(415, "G11", &what))
+    (media(headers) != BodyMediaType::Json).then(|| Reply::not_accepted(415, "G11", Notice::BodyNoJsonType))
 }

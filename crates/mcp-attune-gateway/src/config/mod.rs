@@ -320,12 +320,10 @@ fn may_hold_secrets(text: &str) -> bool {
 /// Parses a BCP 47 tag. The problem suggests `de-CH` for `de_CH`.
 fn parse_language(text: &str) -> Result<Tag, ConfigProblem> {
     Tag::parse(text).map_err(|why| {
-        let why = why.to_string();
-        let (what, hint) = why.split_once("; ").unwrap_or((&why, "write one by BCP 47"));
         let hint = match Tag::parse(&text.replace('_', "-")) {
             Ok(tag) => format!("did you mean \"{tag}\"?"),
-            Err(_) => hint.to_owned(),
+            Err(_) => why.hint().to_owned(),
         };
-        ConfigProblem::new(format!("is {what}"), hint)
+        ConfigProblem::new(format!("is {}", why.what()), hint)
     })
 }

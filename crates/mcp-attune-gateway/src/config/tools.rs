@@ -363,11 +363,7 @@ fn default_problem(
         BindingSourceSetting::Locale | BindingSourceSetting::Language => return parse_language(text).err(),
         _ => None,
     };
-    wrong.map(|wrong| {
-        let wrong = wrong.to_string();
-        let (what, hint) = wrong.split_once("; ").unwrap_or((&wrong, "write another"));
-        ConfigProblem::new(format!("is {what}"), hint)
-    })
+    wrong.map(|wrong| ConfigProblem::new(format!("is {}", wrong.what()), wrong.hint()))
 }
 
 /// Parses a value that JSON can carry as an argument: a string, a boolean, a 64-bit integer or a finite

@@ -83,7 +83,7 @@ where
         if let Err(foreign) = self.allowed.check(&request) {
             tracing::warn!(rule = "H15", "a request is refused: {foreign}");
             self.refused.inc();
-            let reply = Reply::not_accepted(foreign.status().as_u16(), "H15", &foreign);
+            let reply = Reply::not_accepted(foreign.status().as_u16(), "H15", foreign.notice());
             let answer = refusal::render_reply_for(&reply, request.headers());
             return GuardFuture { state: GuardFutureState::Answered { answer: Some(answer) } };
         }

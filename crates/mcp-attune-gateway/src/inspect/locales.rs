@@ -52,11 +52,11 @@ pub(super) fn inspect(
         issues.push(issue.with_message(says, "name it such as de-CH.json, or move it away"));
     }
     for TaggedLocaleFile { tag, path, .. } in files.iter().filter(|_| depth == InspectionDepth::Contents) {
-        let read = read_locale_file(path).map_err(|why| why.to_string());
+        let read = read_locale_file(path).map_err(|why| (why.to_string(), None));
         let read = read.and_then(|bytes| {
             CompiledLocale::read(tag.clone(), &bytes)
                 .map(|(_, found)| (bytes, found))
-                .map_err(|why| why.to_string())
+                .map_err(|why| (why.what(), why.hint()))
         });
         match read {
             Ok((bytes, found)) => {
@@ -73,10 +73,10 @@ pub(super) fn inspect(
                     issues.push(warning().with_place(path.display().to_string()).with_message(says, hint));
                 }
             }
-            Err(why) => {
+            Err((says, hint)) => {
                 let issue = ConfigIssue::new("locales", IssueSeverity::Error, key())
                     .with_place(path.display().to_string());
-                issues.push(issue.with_split_message(&why, "`attune catalog lint` says more"));
+                issues.push(issue.with_message(says, hint.unwrap_or("`attune catalog lint` says more")));
             }
         }
     }

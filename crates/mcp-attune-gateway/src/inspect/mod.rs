@@ -86,13 +86,6 @@ impl ConfigIssue {
     fn with_message(self, says: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { says: says.into(), hint: hint.into(), ..self }
     }
-
-    /// Sets both from one sentence of the form `what is wrong; what to do`. Without a semicolon, `otherwise`
-    /// is what to do.
-    fn with_split_message(self, text: &str, otherwise: &str) -> Self {
-        let (says, hint) = text.split_once("; ").unwrap_or((text, otherwise));
-        self.with_message(says, hint)
-    }
 }
 
 /// Looks at everything that a configuration names, and returns what is wrong. Blocks on the disk.
@@ -171,5 +164,5 @@ fn upstream(config: &Config, mount: &MountConfig, keys: MountSettingKeys<'_>) ->
     let missing =
         child::ChildOptions::new(&mount.name, program, &config.limits).check_program_exists().err()?;
     let issue = ConfigIssue::new("upstream", IssueSeverity::Error, keys.key(&["upstream", "command"]));
-    Some(issue.with_split_message(&missing.to_string(), "try it by itself first"))
+    Some(issue.with_message(missing.what(), missing.hint().unwrap_or("try it by itself first")))
 }

@@ -26,28 +26,25 @@ pub fn inspect_tools(config: &Config, mount: &MountConfig, pages: &[Message<'_>]
     let mut issues = Vec::new();
     for finding in mount.bindings().check(pages, true) {
         let names = ["tools", finding.tool.as_str(), "context", finding.argument.as_str()];
-        let told = finding.to_string();
-        let told = told.split_once(": ").map_or(told.as_str(), |(_, told)| told);
         issues.push(
             error(names.get(..4 - usize::from(finding.argument.is_empty())).unwrap_or(&names))
-                .with_split_message(told, "see `attune tools`"),
+                .with_message(finding.what(), finding.hint()),
         );
     }
     if mount.content.enabled && mount.content.carried.is_empty() {
         for finding in
             ServerTemplateFiles::new(mount.template_locations()).current_shaper().check(pages, true)
         {
-            let is_about = |tool: &&String| {
-                let starts = [format!("tools.{tool}:"), format!("{tool}."), format!("the hints of {tool}:")];
-                starts.iter().any(|start| finding.starts_with(start))
-            };
-            let tool = mount.tools.keys().filter(is_about).max_by_key(|tool| tool.len());
-            let names: Vec<&str> = ["tools"].into_iter().chain(tool.map(String::as_str)).collect();
+            // Templates lie beside the configuration, which need not name their tool.
+            let tool = Some(finding.tool.as_str()).filter(|tool| mount.tools.contains_key(*tool));
+            let names: Vec<&str> = ["tools"].into_iter().chain(tool).collect();
             // A tool that is not there was told already where it has bindings.
-            let missing = finding.starts_with("tools.");
-            let known = |issue: &ConfigIssue| missing && issue.key.starts_with(&keys.key(&names));
+            let known =
+                |issue: &ConfigIssue| finding.is_tool_missing && issue.key.starts_with(&keys.key(&names));
             if !issues.iter().any(known) {
-                issues.push(error(&names).with_split_message(&finding, "see `attune tools`"));
+                let says = format!("{}: {}", finding.place, finding.what);
+                let hint = finding.hint.as_deref().unwrap_or("see `attune tools`");
+                issues.push(error(&names).with_message(says, hint));
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use mcp_attune_files::{TemplateFileError, TemplateFiles};
+use mcp_attune_files::TemplateFiles;
 
 use super::{ConfigIssue, InspectionDepth, IssueSeverity, MountSettingKeys};
 use crate::config::{MountConfig, nearest_name};
@@ -84,17 +84,9 @@ fn template_issues(
     }
     let findings = TemplateFiles::new(stem, hints).findings();
     let issues = findings.iter().map(|finding| {
-        let place = match &finding.why {
-            TemplateFileError::Text(wrong) => {
-                format!("{}:{}:{}", finding.path.display(), wrong.line, wrong.column)
-            }
-            _ => finding.path.display().to_string(),
-        };
-        let told = finding.to_string();
-        let told = told.strip_prefix(&format!("{place}: ")).unwrap_or(&told).to_owned();
         ConfigIssue::new("templates", IssueSeverity::Error, key.to_vec())
-            .with_place(place)
-            .with_split_message(&told, "see docs/templates.md")
+            .with_place(finding.place())
+            .with_message(finding.why.what(), finding.why.hint())
     });
     issues.collect()
 }

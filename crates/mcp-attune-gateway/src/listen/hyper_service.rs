@@ -6,7 +6,6 @@
 //! doubt.
 
 use std::convert::Infallible;
-use std::fmt::Display;
 use std::future::{Ready, ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,10 +19,12 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::Service;
 use mcp_attune_tower::boxed;
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::reply::Reply;
 
 use super::activity::{ActiveRequest, ConnectionActivity, TrackedAnswerBody};
 use super::framing::FramingVerdicts;
+use super::request_error::framing_notice;
 use super::{FramingError, ListenerLimits, RequestBodyError};
 use crate::body::{IdleTimeoutBody, MinRateBody};
 use crate::refusal;
@@ -117,11 +118,11 @@ impl EarlyRefusal {
     /// Makes the answer of a refusal.
     #[cold]
     fn answer(self) -> Response<Body> {
-        let (status, rule, what): (_, _, &dyn Display) = match &self {
-            Self::TooManyHeaders => (431, "G4", &"the request has too many headers; send fewer"),
-            Self::Misframed(misframed) => (misframed.status(), misframed.rule(), misframed),
+        let (status, rule, notice) = match self {
+            Self::TooManyHeaders => (431, "G4", Notice::HeadersTooMany),
+            Self::Misframed(misframed) => (misframed.status(), misframed.rule(), framing_notice(misframed)),
         };
-        let mut answer = refusal::render_reply(&Reply::not_accepted(status, rule, what));
+        let mut answer = refusal::render_reply(&Reply::not_accepted(status, rule, notice));
         if matches!(self, Self::Misframed(_)) {
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -222,7 +223,7 @@ impl Service<Request<Body>> for TurnAwayService {
     type Future = Ready<Result<Response<Body>, Infallible>>;
 
     fn call(&self, request: Request<Body>) -> Self::Future {
-        let reply = Reply::failed(503, None, &"there are too many connections; try again later");
+        let reply = Reply::failed(503, None, Notice::ConnectionsTooMany);
         let mut answer = refusal::render_reply_for(&reply, request.headers());
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

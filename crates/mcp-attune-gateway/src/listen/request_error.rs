@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use mcp_attune_wire::notice::Notice;
+
 use super::FramingError;
 
 /// Why the body of a request could not be read to its end. It is the error of the body that the service gets;
-/// `Display` is the sentence for the caller.
+/// [`notice`](Self::notice) is what the caller is told.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum RequestBodyError {
@@ -28,17 +30,58 @@ impl RequestBodyError {
             Self::Broken | Self::Misframed => 400,
         }
     }
+
+    /// Returns what the caller is told.
+    #[must_use]
+    pub fn notice(self) -> Notice {
+        match self {
+            Self::Stalled => Notice::BodyStalled,
+            Self::TooSlow => Notice::BodyTooSlow,
+            Self::Broken => Notice::RequestBrokeOff,
+            Self::Misframed => framing_notice(FramingError::Trailer),
+        }
+    }
 }
 
 impl fmt::Display for RequestBodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stalled => "the request's body did not come in time; send it without pauses",
-            Self::TooSlow => "the request's body came too slowly; send it faster, or a smaller one",
-            Self::Broken => "the request broke off before it was whole",
-            Self::Misframed => return FramingError::Trailer.fmt(f),
-        })
+        self.notice().fmt(f)
     }
 }
 
 impl std::error::Error for RequestBodyError {}
+
+/// Returns what the caller of a request is told whose framing is refused.
+pub(super) fn framing_notice(misframed: FramingError) -> Notice {
+    match misframed {
+        FramingError::Line => Notice::FramingLine,
+        FramingError::Length => Notice::FramingLength,
+        FramingError::LengthAndCoding => Notice::FramingLengthAndCoding,
+        FramingError::Coding => Notice::FramingCoding,
+        FramingError::Host => Notice::FramingHost,
+        FramingError::TooManyLines => Notice::HeadersTooMany,
+        FramingError::TooLong => Notice::FramingTooLong,
+        FramingError::Trailer => Notice::FramingTrailer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_are_told_of_framing_what_the_log_says() {
+        for misframed in [
+            FramingError::Line,
+            FramingError::Length,
+            FramingError::LengthAndCoding,
+            FramingError::Coding,
+            FramingError::Host,
+            FramingError::TooManyLines,
+            FramingError::TooLong,
+            FramingError::Trailer,
+        ] {
+            assert_eq!(framing_notice(misframed).to_string(), misframed.to_string());
+        }
+    }
+}

@@ -28,6 +28,7 @@ use mcp_attune_process::process::{
 };
 use mcp_attune_tower::relay::{LineRelay, ReturnedLine};
 use mcp_attune_wire::agree::HeaderPolicy;
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::reply::Reply;
 use mcp_attune_wire::text::one_line;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -232,11 +233,8 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
             let text = match lines.next_line().await {
                 Ok(Some(BoundedLine::Whole(text) | BoundedLine::Unfinished(text))) => text,
                 Ok(Some(BoundedLine::TooLong(long))) => {
-                    let what = format!(
-                        "the message is over {} bytes, the limit `body`; send a smaller one",
-                        self.limits.body
-                    );
-                    self.answer(&Reply::failed(413, long.id.as_deref(), &what)).await;
+                    let notice = Notice::MessageTooLarge { limit: self.limits.body };
+                    self.answer(&Reply::failed(413, long.id.as_deref(), notice)).await;
                     continue;
                 }
                 Ok(None) => return,
@@ -297,7 +295,7 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
                 "`{program}` ended{how} before it answered; try it by itself, and see what it says"
             );
         }
-        let replies = self.relay().give_up(&ended);
+        let replies = self.relay().give_up(&ended.notice());
         for reply in replies {
             self.answer(&reply).await;
         }
@@ -310,8 +308,7 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
         tracing::warn!(bytes = long.length, limit, "a message of the server is over the limit `answer`");
         let id = long.id.as_deref()?;
         self.relay().forget(id);
-        let what = format!("the answer is over {limit} bytes, the limit `answer`");
-        Some(Reply::failed(502, Some(id), &what))
+        Some(Reply::failed(502, Some(id), Notice::AnswerTooLarge { limit }))
     }
 
     /// Sends a reply of our own to the client. Whether it arrives does not matter here: a client that reads

@@ -186,5 +186,5 @@ where
 #[cold]
 fn count_failure(meter: &Meter, error: UpstreamError) -> HttpFailure {
     meter.upstream_failed(error);
-    HttpFailure { status: error.status(), what: error.to_string() }
+    HttpFailure::new(error.status(), error.notice())
 }

@@ -22,8 +22,10 @@ use super::trust::ServerCertificateProblem;
 pub enum ClientError {
     /// A program could not be started.
     NotStarted {
-        /// What is wrong with it, and what to do.
+        /// What is wrong with it.
         why: String,
+        /// What to look at, where there is something to say.
+        hint: Option<&'static str>,
     },
     /// A program ended, or closed its output, before it answered.
     Ended {
@@ -190,7 +192,7 @@ impl ClientError {
 
     fn write_without_advice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotStarted { why } => f.write_str(why.split_once("; ").map_or(why, |(what, _)| what)),
+            Self::NotStarted { why, .. } => f.write_str(why),
             Self::Ended { at, status, .. } => {
                 let how = status.as_ref().map(|status| format!(" {status}")).unwrap_or_default();
                 write!(f, "`{at}` ended{how} before it answered")
@@ -234,7 +236,7 @@ impl ClientError {
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         Some(match self {
-            Self::NotStarted { why } => return why.split_once("; ").map(|(_, advice)| advice),
+            Self::NotStarted { hint, .. } => return *hint,
             Self::Ended { .. } => "what it says on its standard error may tell why",
             Self::Headers { .. } => "leave them out, or give a URL",
             Self::Unreachable { .. } => "is the server running, and the address right?",

@@ -96,8 +96,8 @@ impl ProgramTransport {
             environment: ProgramEnvironment::Inherited(Vec::new()),
             stderr: options.stderr.clone(),
         };
-        let (process, pipes) =
-            process::start(&program).map_err(|error| ClientError::NotStarted { why: error.to_string() })?;
+        let (process, pipes) = process::start(&program)
+            .map_err(|error| ClientError::NotStarted { why: error.what(), hint: error.hint() })?;
         let unread = pipes.stdin_backlog();
         let ProgramPipes { stdin, stdout, stderr } = pipes;
         let (to, queue) = mpsc::channel(QUEUE_CAPACITY);

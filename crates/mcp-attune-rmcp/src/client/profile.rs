@@ -318,21 +318,34 @@ pub enum ProfileFeatureError {
     TooMany,
 }
 
+impl ProfileFeatureError {
+    /// Returns what is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::Malformed(tag, why) => format!("`{tag}` is no feature tag: {why}"),
+            Self::TooLong(tag) => {
+                let limit = ClientFeatures::MAX_TAG_BYTES;
+                format!("`{tag}` is longer than a feature tag may be: {limit} bytes")
+            }
+            Self::TooMany => format!("there are more than {} feature tags", ClientFeatures::MAX_TAGS),
+        }
+    }
+
+    /// Returns what to do about it, where there is something to say.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Malformed(..) | Self::TooLong(_) => None,
+            Self::TooMany => Some("leave some out"),
+        }
+    }
+}
+
 impl fmt::Display for ProfileFeatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(tag, why) => write!(f, "`{tag}` is no feature tag: {why}"),
-            Self::TooLong(tag) => {
-                write!(
-                    f,
-                    "`{tag}` is longer than a feature tag may be: {} bytes",
-                    ClientFeatures::MAX_TAG_BYTES
-                )
-            }
-            Self::TooMany => {
-                write!(f, "there are more than {} feature tags; leave some out", ClientFeatures::MAX_TAGS)
-            }
-        }
+        f.write_str(&self.what())?;
+        self.hint().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 

@@ -131,22 +131,35 @@ pub enum ServerTargetError {
     NoName,
 }
 
+impl ServerTargetError {
+    /// Returns what is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::Neither => "no server is named".to_owned(),
+            Self::Both => "a URL and a program are both given".to_owned(),
+            Self::NotAUrl(text) => format!("`{text}` is not a URL of a server"),
+            Self::Password => "the URL holds a name or a password, which ends up in logs".to_owned(),
+            Self::NoName => "the program after `--` has no name".to_owned(),
+        }
+    }
+
+    /// Returns what to write instead.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Neither => "give its URL, or the program to start after `--`",
+            Self::Both => "leave one of them out",
+            Self::NotAUrl(_) => "write `http://…` or `https://…`, or a program after `--`",
+            Self::Password => "send it in a header `Authorization`",
+            Self::NoName => "write it first",
+        }
+    }
+}
+
 impl fmt::Display for ServerTargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Neither => {
-                f.write_str("no server is named; give its URL, or the program to start after `--`")
-            }
-            Self::Both => f.write_str("a URL and a program are both given; leave one of them out"),
-            Self::NotAUrl(text) => write!(
-                f,
-                "`{text}` is not a URL of a server; write `http://…` or `https://…`, or a program after `--`"
-            ),
-            Self::Password => f.write_str(
-                "the URL holds a name or a password, which ends up in logs; send it in a header `Authorization`",
-            ),
-            Self::NoName => f.write_str("the program after `--` has no name; write it first"),
-        }
+        write!(f, "{}; {}", self.what(), self.hint())
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp_attune_process::lines::{BoundedLine, BoundedLineReader, encode_line};
 use mcp_attune_tower::Settings;
 use mcp_attune_tower::relay::{LineRelay, ReturnedLine};
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::reply::Reply;
 use rmcp::RoleServer;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -118,8 +119,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> AttuneTranspo
             }
             Err(error) => {
                 tracing::debug!(%error, "a message that rmcp cannot read");
-                let why = "the server cannot read this request; check its params";
-                let reply = lock(&self.relay).refuse(&sent.line, &why);
+                let reply = lock(&self.relay).refuse(&sent.line, Notice::RequestUnreadable);
                 if let Some(reply) = reply {
                     self.queue_reply(&reply);
                 }
@@ -171,11 +171,8 @@ where
                     }
                 }
                 Ok(Some(BoundedLine::TooLong(long))) => {
-                    let what = format!(
-                        "the message is over {} bytes, the limit `body`; send a smaller one",
-                        self.limit
-                    );
-                    self.queue_reply(&Reply::failed(413, long.id.as_deref(), &what));
+                    let notice = Notice::MessageTooLarge { limit: self.limit };
+                    self.queue_reply(&Reply::failed(413, long.id.as_deref(), notice));
                 }
                 Ok(None) => return None,
                 Err(error) => {

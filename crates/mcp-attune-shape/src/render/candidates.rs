@@ -40,9 +40,10 @@ pub fn visit_translatable(
     seen: &mut dyn FnMut(&str, &str),
 ) {
     let format = Formatters::default().for_locales([], TimeZone::UTC);
-    let values = PageValueFormatter::new(&format, &DefaultLabels("en"));
+    let labels = DefaultLabels::new("en");
+    let values = PageValueFormatter::new(&format, &labels);
     let tree = ValueTree::of(data);
-    CandidateVisitor { values, seen }.value(
+    CandidateVisitor { values, labels, seen }.value(
         tree.root(),
         &ResultLocation::root(output),
         (FieldMeaning::Plain, None),
@@ -53,6 +54,8 @@ pub fn visit_translatable(
 struct CandidateVisitor<'v> {
     /// Tells which strings would be formatted for each reader. The locale makes no difference to that.
     values: PageValueFormatter<'v>,
+    /// What fields are called, which makes no difference either.
+    labels: DefaultLabels,
     /// What the caller of the walk wants done with each path and text.
     seen: &'v mut dyn FnMut(&str, &str),
 }
@@ -71,7 +74,7 @@ impl CandidateVisitor<'_> {
         match value.kind() {
             JsonKind::Object => {
                 for (name, value) in value.members() {
-                    let field = LabeledField::new(clean::read(name), place, &DefaultLabels("en"), false);
+                    let field = LabeledField::new(clean::read(name), place, &self.labels, false);
                     self.value(value, &field.place, (field.sense, field.format));
                 }
             }

@@ -58,7 +58,7 @@ pub(super) use compact::compact_within;
 pub use compact::{CompactedJson, compact};
 pub(super) use escape::{EscapeContext, escape, longest_backtick_run, write_code_span};
 pub(super) use field::ResultLocation;
-pub use words::{DefaultLabels, PageLabels, PageWord, page_word};
+pub use words::{DefaultLabels, PageLabels, PageWord};
 
 use super::Subschema;
 use block::BlockWriter;
@@ -133,7 +133,7 @@ pub struct RenderedPage {
 ///     values: &swiss,
 ///     verbosity: Verbosity::Standard,
 ///     low_priority: &[],
-///     labels: &DefaultLabels("de-CH"),
+///     labels: &DefaultLabels::new("de-CH"),
 ///     room: RenderOptions::MAX_PAGE_BYTES,
 /// });
 /// let lines = [

@@ -404,7 +404,7 @@ mod tests {
         let tree = ValueTree::of(message.body());
         let beside = SiblingContext::of(tree.root(), SiblingContext::default());
         let value = tree.root().member(name).unwrap();
-        let words = DefaultLabels(locale);
+        let words = DefaultLabels::new(locale);
         let values = PageValueFormatter::new(&format, &words);
         let shown = values.scalar(value, sense, None, beside);
         assert_eq!(shown.as_str(), expected, "{locale} {object}");

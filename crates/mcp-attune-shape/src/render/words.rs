@@ -1,75 +1,10 @@
-//! The few words that a page says by itself, in the languages that Attune speaks, and the trait that
-//! provides them together with the labels of fields.
+//! What a page calls its fields and says by itself: the trait that provides both, and the implementation without locale
+//! files of a server.
 
 use std::borrow::Cow;
 
-/// A word or phrase that a page says by itself, in the place of a value or beside it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum PageWord {
-    /// Stands for `true`.
-    Yes,
-    /// Stands for `false`.
-    No,
-    /// Stands for `null`.
-    None,
-    /// Stands for `""`, `[]` and `{}`, and for strings of blanks.
-    Empty,
-    /// Begins the last line of a page that is full, before the number of values that had no room.
-    NotShown,
-}
-
-impl PageWord {
-    /// All words, in the order of the columns of the table of languages.
-    pub const ALL: [Self; 5] = [Self::Yes, Self::No, Self::None, Self::Empty, Self::NotShown];
-}
-
-/// The tag of a language and its words, in the order of [`PageWord::ALL`].
-type WordRow = (&'static str, [&'static str; 5]);
-
-/// The words of every language that has no row.
-const ENGLISH: WordRow = ("en", ["yes", "no", "none", "none", "Not shown"]);
-
-/// One row for each language that Attune speaks. Regions share the row of their language; only Chinese
-/// has a second one, for traditional characters.
-const ROWS: [WordRow; 12] = [
-    ENGLISH,
-    ("ar", ["نعم", "لا", "غير محدد", "فارغ", "غير معروض"]),
-    ("de", ["ja", "nein", "keine Angabe", "leer", "Nicht gezeigt"]),
-    ("es", ["sí", "no", "sin datos", "vacío", "No se muestra"]),
-    ("fr", ["oui", "non", "non renseigné", "vide", "Non affiché"]),
-    ("hi", ["हाँ", "नहीं", "उपलब्ध नहीं", "खाली", "नहीं दिखाया गया"]),
-    ("it", ["sì", "no", "non indicato", "vuoto", "Non mostrato"]),
-    ("ja", ["はい", "いいえ", "なし", "空", "非表示"]),
-    ("ko", ["예", "아니요", "없음", "비어 있음", "표시되지 않음"]),
-    ("pt", ["sim", "não", "não informado", "vazio", "Não exibido"]),
-    ("zh", ["是", "否", "无", "空", "未显示"]),
-    ("zh-Hant", ["是", "否", "無", "空", "未顯示"]),
-];
-
-/// Returns a word in a language, which is given by its tag. Case counts, so the tag must be in its
-/// canonical form (`zh-TW`), as [`ValueFormatter::locale`](mcp_attune::format::ValueFormatter::locale)
-/// returns it.
-///
-/// Only the language counts, and for Chinese the script or region. Languages that Attune does not speak
-/// get the English word.
-///
-/// ```
-/// use mcp_attune_shape::render::{PageWord, page_word};
-///
-/// assert_eq!(page_word("de-CH", PageWord::Yes), "ja");
-/// assert_eq!(page_word("zh-TW", PageWord::None), "無");
-/// assert_eq!(page_word("tlh", PageWord::No), "no");
-/// ```
-#[must_use]
-pub fn page_word(language: &str, word: PageWord) -> &'static str {
-    let mut subtags = language.split('-');
-    let first = subtags.next().unwrap_or_default();
-    let traditional = first == "zh" && subtags.any(|subtag| matches!(subtag, "Hant" | "TW" | "HK" | "MO"));
-    let wanted = if traditional { "zh-Hant" } else { first };
-    let (_, words) = ROWS.iter().find(|(language, _)| *language == wanted).unwrap_or(&ENGLISH);
-    let place = PageWord::ALL.iter().position(|one| *one == word).unwrap_or_default();
-    words.get(place).copied().unwrap_or_default()
-}
+pub use mcp_attune::words::PageWord;
+use mcp_attune::words::PageWords;
 
 /// Labels of fields, translations of values, and the words of a page, in the language of one caller.
 ///
@@ -113,18 +48,28 @@ pub trait PageLabels {
     }
 }
 
-/// Labels without locale files: fields are called as the schema says, and the words are those of a
-/// language, which is given by its tag.
+/// Labels without locale files: fields are called as the schema says, and the words are Attune's own in a language.
 ///
 /// ```
 /// use mcp_attune_shape::render::{PageLabels, DefaultLabels, PageWord};
 ///
-/// assert_eq!(DefaultLabels("fr-CH").word(PageWord::Yes), "oui");
+/// assert_eq!(DefaultLabels::new("fr-CH").word(PageWord::Yes), "oui");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DefaultLabels<'a>(pub &'a str);
+pub struct DefaultLabels {
+    words: &'static PageWords,
+}
 
-impl PageLabels for DefaultLabels<'_> {
+impl DefaultLabels {
+    /// Makes labels for readers of a language, which is given by its tag. Readers of one that Attune does not speak
+    /// get English words.
+    #[must_use]
+    pub fn new(language: &str) -> Self {
+        Self { words: PageWords::in_language(language) }
+    }
+}
+
+impl PageLabels for DefaultLabels {
     fn title(&self, _path: &str) -> Option<Cow<'_, str>> {
         None
     }
@@ -133,31 +78,7 @@ impl PageLabels for DefaultLabels<'_> {
         None
     }
 
-    fn word(&self, one: PageWord) -> Cow<'_, str> {
-        Cow::Borrowed(page_word(self.0, one))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_language_that_we_speak_has_every_word() {
-        for (tag, _) in mcp_attune::words::FILES {
-            for one in PageWord::ALL {
-                let said = page_word(tag, one);
-                assert!(!said.is_empty());
-                let shared = matches!((tag, one), ("en", _) | ("es" | "it", PageWord::No));
-                assert_eq!(said == page_word("en", one), shared, "{tag} {said}");
-            }
-        }
-    }
-
-    #[test]
-    fn chinese_is_written_as_its_readers_write_it() {
-        for (tag, expected) in [("zh", "无"), ("zh-CN", "无"), ("zh-Hant", "無")] {
-            assert_eq!(page_word(tag, PageWord::None), expected, "{tag}");
-        }
+    fn word(&self, word: PageWord) -> Cow<'_, str> {
+        Cow::Borrowed(self.words.get(word))
     }
 }

@@ -41,20 +41,33 @@ pub enum TemplateNameSource {
     Features,
 }
 
+impl TemplateNameFinding {
+    /// Returns what is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self.place {
+            TemplateNameSource::Output => format!("`{}` is not in the output schema", self.path),
+            TemplateNameSource::Features => format!("`{}` is no tag that callers can say", self.path),
+        }
+    }
+
+    /// Returns what to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match (&self.meant, self.place) {
+            (Some(meant), _) => format!("did you mean `{meant}`?"),
+            (None, TemplateNameSource::Output) => "take it out, or add it to the schema".to_owned(),
+            (None, TemplateNameSource::Features) => {
+                "vendors' tags begin with `x-`: features[\"x-acme\"]".to_owned()
+            }
+        }
+    }
+}
+
 /// Says what is wrong and what to do; the place is in the fields.
 impl fmt::Display for TemplateNameFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place {
-            TemplateNameSource::Output => write!(f, "`{}` is not in the output schema", self.path)?,
-            TemplateNameSource::Features => write!(f, "`{}` is no tag that callers can say", self.path)?,
-        }
-        match (&self.meant, self.place) {
-            (Some(meant), _) => write!(f, "; did you mean `{meant}`?"),
-            (None, TemplateNameSource::Output) => f.write_str("; take it out, or add it to the schema"),
-            (None, TemplateNameSource::Features) => {
-                f.write_str("; vendors' tags begin with `x-`: features[\"x-acme\"]")
-            }
-        }
+        write!(f, "{}; {}", self.what(), self.hint())
     }
 }
 

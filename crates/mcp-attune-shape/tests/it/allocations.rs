@@ -26,7 +26,7 @@ fn five_megabytes_are_rendered_in_three_times_their_size() {
             values: &format,
             verbosity: Verbosity::Standard,
             low_priority: &[],
-            labels: &DefaultLabels("de"),
+            labels: &DefaultLabels::new("de"),
             room: RenderOptions::MAX_PAGE_BYTES,
         };
         for render in [markdown, text] {

@@ -68,7 +68,7 @@ fn render(file: &str, locale: &str, zone: &str, verbosity: Verbosity) -> [Render
         values: &format(locale, zone),
         verbosity,
         low_priority: &case.low_priority,
-        labels: &DefaultLabels(locale),
+        labels: &DefaultLabels::new(locale),
         room: RenderOptions::MAX_PAGE_BYTES,
     };
     [markdown(message.body(), &how), text(message.body(), &how)]

@@ -104,7 +104,7 @@ fn rendering(room: usize, verbosity: Verbosity) -> RenderOptions<'static> {
         values: &ENGLISH,
         verbosity,
         low_priority: &[],
-        labels: &DefaultLabels("en"),
+        labels: &DefaultLabels::new("en"),
         room,
     }
 }

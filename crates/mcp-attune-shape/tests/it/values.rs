@@ -17,7 +17,7 @@ use mcp_attune_shape::{
 use mcp_attune_wire::message::Message;
 use serde_json::{Value, json};
 
-use crate::shape::tag;
+use crate::shape::{Case, tag};
 
 const GERMAN: &str = r#"{"tools":{"w":{"title":"Wetter UV-Index","output":{
     "wind":{"title":"Wind","values":{"northwest":"Nordwest","{n} days late":"{ $n ->\n [one] einen Tag\n *[other] { $n } Tage\n} zu spät"}},
@@ -296,4 +296,20 @@ fn a_pseudo_translation_has_values_that_nothing_is_wrong_with() {
     let made = pseudo_localize(&default, PseudoLocale::Accented);
     assert!(made.contains(r#""north": "⟦ñööŕţĥ⟧""#) && made.contains("{ $n }"), "{made}");
     assert_eq!(lint(&tag("en-XA"), &sheet(&made), Some(&default)), []);
+}
+
+/// How numbers are written follows the reader's locale; words follow the language of the page.
+#[test]
+fn a_page_says_its_own_words_in_the_language_that_was_chosen() {
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"open":true,"price":1234.5}}}"#;
+    let shape = Case::call("t").shape(&["format=text"]).unwrap();
+    let formatters = mcp_attune_format::formatters(&tag("en"));
+    for (language, yes) in [("fr", "oui"), ("en", "yes"), ("de", "ja")] {
+        let chain =
+            LocaleChain::new(&tag(language), [], &formatters, formatters.for_locales([], TimeZone::UTC));
+        let page = shape.adapt(answer.as_bytes(), Some(&chain)).unwrap().text;
+        assert!(page.contains(yes) && page.contains("1’234.5"), "{language}: {page}");
+    }
+    // Where no language was chosen, the locale is all that is known of the reader.
+    assert!(shape.adapt(answer.as_bytes(), None).unwrap().text.contains("ja"));
 }

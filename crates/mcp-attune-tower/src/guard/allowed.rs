@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use http::header::{HOST, HeaderValue, ORIGIN};
 use http::{HeaderMap, Request, StatusCode, Uri, Version};
+use mcp_attune_wire::notice::Notice;
 
 use super::name::{BrowserOrigin, HostAndPort};
 use super::printable_ascii;
@@ -79,19 +80,21 @@ impl GuardError {
             Self::NoHost => StatusCode::BAD_REQUEST,
         }
     }
+
+    /// Returns what the caller is told.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        match self {
+            Self::Host(host) => Notice::HostNotAllowed { host: host.clone().into() },
+            Self::Origin(origin) => Notice::OriginNotAllowed { origin: origin.clone().into() },
+            Self::NoHost => Notice::HostMissing,
+        }
+    }
 }
 
 impl fmt::Display for GuardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host(host) => {
-                write!(f, "Host {host} is not allowed here; the operator can add it to allowed_hosts")
-            }
-            Self::Origin(origin) => {
-                write!(f, "Origin {origin} is not allowed here; the operator can add it to allowed_origins")
-            }
-            Self::NoHost => f.write_str("Host is missing; send it"),
-        }
+        self.notice().fmt(f)
     }
 }
 

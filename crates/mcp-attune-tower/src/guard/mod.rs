@@ -55,7 +55,7 @@ mod tests {
     fn a_refusal_is_json_whatever_a_caller_sent() {
         let value: Vec<u8> = (0..=255).chain(*b"\"}\\").collect();
         for value in value.chunks(64).chain([&value[..]]) {
-            let text = Reply::not_accepted(403, "H15", &printable_ascii(value)).body;
+            let text = Reply::not_accepted(403, "H15", printable_ascii(value).into()).body;
             let read: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert_eq!(read["error"]["code"], -32600);
             assert!(read.get("id").is_none());

@@ -246,10 +246,9 @@ fn async_stream<T>(
 
 #[tokio::test]
 async fn a_service_that_fails_is_an_answer() {
-    for (failure, expected) in [
-        (BoxError::from("secret detail"), 502),
-        (HttpFailure { status: 504, what: "no answer in 60 s".into() }.into(), 504),
-    ] {
+    for (failure, expected) in
+        [(BoxError::from("secret detail"), 502), (HttpFailure::new(504, "no answer in 60 s").into(), 504)]
+    {
         let failure = std::sync::Arc::new(std::sync::Mutex::new(Some(failure)));
         let service = service_fn(move |_: http::Request<Body>| {
             let failure = failure.lock().unwrap().take();

@@ -1,12 +1,14 @@
 //! What is refused, and in which words.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::header::{self, HeaderDecodeError};
 use crate::message::{JsonParseError, Message, MessageKind};
+use crate::notice::{Alternatives, Notice, NoticeText};
 use crate::protocol::{meta, version};
 
 /// One header that does not say what the body says.
@@ -107,50 +109,32 @@ fn shortened(value: &str) -> String {
     shown
 }
 
-impl fmt::Display for HeaderMismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = &self.header;
-        let argument = self.argument.as_deref().unwrap_or("the body");
-        if let Some((said, meant)) = &self.values {
-            return write!(
-                f,
-                "{header} says \"{said}\" and {argument} says \"{meant}\"; send the header equal to _meta to the \
-                 letter, or leave the header out; a proxy or CDN in between may have rewritten it"
-            );
+impl HeaderMismatch {
+    /// What a caller is told of it.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        let header = self.header.clone();
+        let argument = self.argument.clone().map_or(NoticeText::Borrowed("the body"), NoticeText::Owned);
+        if let Some((said, meant)) = self.values.clone() {
+            return Notice::LanguageDiffers { said: said.into(), argument, meant: meant.into() };
         }
         match self.wrong {
-            HeaderFault::Missing => write!(f, "{header} is missing; send it with what {argument} says"),
-            HeaderFault::Unexpected => {
-                write!(
-                    f,
-                    "{header} is there, but {argument} has no value that it could mirror; leave the header out"
-                )
-            }
-            HeaderFault::Different => write!(f, "{header} is not what {argument} says; send the two equal"),
-            HeaderFault::Undecodable(undecodable) => write!(f, "{header} {undecodable}"),
-            HeaderFault::Repeated => write!(f, "{header} is there more than once; send it once"),
-            HeaderFault::NotHere => {
-                write!(f, "{header} does not belong to this method; leave the header out")
-            }
-            HeaderFault::UnsafeInteger => {
-                write!(
-                    f,
-                    "{argument} is an integer outside ±(2^53−1), which not every reader keeps; send a smaller one"
-                )
-            }
-            HeaderFault::Unchecked => write!(
-                f,
-                "{header} is there, but the request names no protocol version that has it; \
-                 send {}: {} and the same in _meta, or leave the header out",
-                header::PROTOCOL_VERSION,
-                version::MODERN,
-            ),
-            HeaderFault::Underscore => write!(
-                f,
-                "{header} has an underscore in its name that the tool does not declare; write the name as the tool \
-                 declares it, or leave the header out"
-            ),
+            HeaderFault::Missing => Notice::HeaderMissing { header, argument },
+            HeaderFault::Unexpected => Notice::HeaderUnexpected { header, argument },
+            HeaderFault::Different => Notice::HeaderDifferent { header, argument },
+            HeaderFault::Undecodable(undecodable) => undecodable.notice(header),
+            HeaderFault::Repeated => Notice::HeaderRepeated { header },
+            HeaderFault::NotHere => Notice::HeaderNotHere { header },
+            HeaderFault::UnsafeInteger => Notice::IntegerUnsafe { argument },
+            HeaderFault::Unchecked => Notice::HeaderUnchecked { header, version: version::MODERN.into() },
+            HeaderFault::Underscore => Notice::HeaderUnderscore { header },
         }
+    }
+}
+
+impl fmt::Display for HeaderMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.notice().fmt(f)
     }
 }
 
@@ -232,49 +216,43 @@ impl fmt::Display for MessageRefusal {
     }
 }
 
+impl MessageRefusalReason {
+    /// What a caller is told of it.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        match self {
+            Self::Unreadable(unreadable) => unreadable.notice(),
+            Self::NotARequest(MessageKind::Batch) => Notice::NotABatch,
+            Self::NotARequest(MessageKind::Answer) => Notice::NotAnAnswer,
+            Self::NotARequest(MessageKind::Request | MessageKind::Notification | MessageKind::Other) => {
+                Notice::NoRequest
+            }
+            Self::EnvelopeMissing(keys) => match *keys.as_slice() {
+                [key, other, ..] => Notice::EnvelopeMissingTwo { key: key.into(), other: other.into() },
+                [key] => Notice::EnvelopeMissingOne { key: key.into() },
+                [] => Notice::EnvelopeMissingOne { key: meta::PROTOCOL_VERSION.into() },
+            },
+            Self::VersionNotText => Notice::VersionNotText {
+                argument: meta::path::PROTOCOL_VERSION.into(),
+                version: version::MODERN.into(),
+            },
+            Self::Mismatch(mismatches) => match mismatches.as_slice() {
+                [] => Notice::HeadersDisagree,
+                [only] => only.notice(),
+                [first, rest @ ..] => Notice::AndMore { first: Box::new(first.notice()), more: rest.len() },
+            },
+            Self::Version { requested, supported } => Notice::VersionNotSpoken {
+                requested: shortened(requested).into(),
+                supported: Alternatives(supported.clone()),
+            },
+            Self::TwoContexts => Notice::TwoContexts { argument: meta::path::CLIENT_CONTEXT.into() },
+        }
+    }
+}
+
 impl fmt::Display for MessageRefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreadable(unreadable) => unreadable.fmt(f),
-            Self::NotARequest(kind) => f.write_str(match kind {
-                MessageKind::Batch => "a batch is not allowed; send each message in a request of its own",
-                MessageKind::Answer => "an answer is not allowed here; send requests and notifications",
-                MessageKind::Request | MessageKind::Notification | MessageKind::Other => {
-                    "this is no JSON-RPC 2.0 request or notification; send \"jsonrpc\": \"2.0\" and a \"method\", \
-                     and for a request an \"id\" that is a string or a number"
-                }
-            }),
-            Self::EnvelopeMissing(keys) => {
-                f.write_str("params._meta is missing ")?;
-                for (index, key) in keys.iter().enumerate() {
-                    f.write_str(if index == 0 { "" } else { " and " })?;
-                    f.write_str(key)?;
-                }
-                f.write_str("; every request carries them")
-            }
-            Self::VersionNotText => {
-                let (path, version) = (meta::path::PROTOCOL_VERSION, version::MODERN);
-                write!(f, "{path} is not a string; send one such as \"{version}\"")
-            }
-            Self::Mismatch(mismatches) => match mismatches.as_slice() {
-                [] => f.write_str("the headers do not agree with the body"),
-                [only] => only.fmt(f),
-                [first, rest @ ..] => write!(f, "{first} (and {} more, see data.mismatches)", rest.len()),
-            },
-            Self::Version { requested, supported } => {
-                write!(f, "version \"{}\" is not spoken here; use ", shortened(requested))?;
-                for (index, version) in supported.iter().enumerate() {
-                    f.write_str(if index == 0 { "" } else { " or " })?;
-                    f.write_str(version)?;
-                }
-                Ok(())
-            }
-            Self::TwoContexts => write!(
-                f,
-                "clientContext and {} are not equal; send one of them, or the same in both",
-                meta::path::CLIENT_CONTEXT
-            ),
-        }
+        self.notice().fmt(f)
     }
 }
 

@@ -11,6 +11,8 @@
 //! 7. An argument of Attune's own that cannot be read: 200 and a result that is an error, because models see those and
 //!    mend what they wrote.
 //!
+//! What they say is a [`Notice`], so that it can be said in another language.
+//!
 //! Every refusal is `application/json`, also where the answer would have been a stream, and carries the
 //! request's id as it was written; where there is none it is left out.
 //!
@@ -24,7 +26,8 @@
 //!
 //! Rules: C1, C9, G8, H9, H13, H14, H18.
 
-use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
@@ -38,6 +41,7 @@ pub use stale::{is_stale_after_edit, trailer_after_edit};
 use crate::agree::{HeaderMismatch, MessageRefusal, MessageRefusalReason};
 use crate::json::JsonQuoted;
 use crate::message::{JsonParseError, Message};
+use crate::notice::Notice;
 use crate::protocol::code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION, http_status,
@@ -60,6 +64,8 @@ pub struct Reply {
     pub code: i32,
     /// The value of `Content-Type`.
     pub content_type: &'static str,
+    /// What it says. The words in [`body`](Self::body) are the English ones, until somebody puts others there.
+    pub notice: Box<Notice>,
     /// The JSON-RPC error, or the result.
     pub body: String,
     /// The headers that do not agree and their rules, for logs: names only, nothing that the caller said.
@@ -75,8 +81,8 @@ impl Reply {
     /// Rules: G4, G5.
     #[must_use]
     #[cold]
-    pub fn failed(status: u16, id: Option<&str>, message: &dyn fmt::Display) -> Self {
-        Self { status, ..Self::error(INTERNAL_ERROR, id, message, &"") }
+    pub fn failed(status: u16, id: Option<&str>, notice: Notice) -> Self {
+        Self { status, ..Self::error(INTERNAL_ERROR, id, notice, &"") }
     }
 
     /// A request that Attune does not take before it reads it: too large (413), encoded (415), from a stranger (403).
@@ -85,15 +91,15 @@ impl Reply {
     /// Rules: G4, G10, H15.
     #[must_use]
     #[cold]
-    pub fn not_accepted(status: u16, rule: &'static str, message: &dyn fmt::Display) -> Self {
-        Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, message, &"") }
+    pub fn not_accepted(status: u16, rule: &'static str, notice: Notice) -> Self {
+        Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, notice, &"") }
     }
 
     /// A request that can be read, and is none that the server knows what to do with. `id` is the request's, as written.
     #[must_use]
     #[cold]
-    pub fn invalid_request(id: &str, message: &dyn fmt::Display) -> Self {
-        Self::error(INVALID_REQUEST, Some(id), message, &"")
+    pub fn invalid_request(id: &str, notice: Notice) -> Self {
+        Self::error(INVALID_REQUEST, Some(id), notice, &"")
     }
 
     /// The `Mcp-Session-Id` of a legacy request is none that was given out here. `id` is the request's, as written.
@@ -102,8 +108,8 @@ impl Reply {
     #[must_use]
     #[cold]
     pub fn unknown_session(id: Option<&str>) -> Self {
-        let what = "Mcp-Session-Id names no session that is known here; send initialize again, without it";
-        Self { status: 404, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, id, &what, &"") }
+        let error = Self::error(INVALID_REQUEST, id, Notice::SessionUnknown, &"");
+        Self { status: 404, rules: vec!["G8"], ..error }
     }
 
     /// The `Last-Event-ID` of a legacy request is none that was given out here.
@@ -112,17 +118,16 @@ impl Reply {
     #[must_use]
     #[cold]
     pub fn unknown_event() -> Self {
-        let what = "Last-Event-ID names no event that is known here; the stream it was on cannot be resumed";
-        Self { rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, &what, &"") }
+        Self { rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, Notice::EventUnknown, &"") }
     }
 
     /// A call of a tool that ends before it reaches the server, because of what was written in an argument that Attune
     /// added to the tool. `id` is the request's, as written; a `modern` result says that it is whole.
     ///
     /// ```
-    /// use mcp_attune_wire::reply::Reply;
+    /// use mcp_attune_wire::{notice::Notice, reply::Reply};
     ///
-    /// let reply = Reply::tool_failed(Some("7"), true, &"`period` is not text; write \"last week\"");
+    /// let reply = Reply::tool_failed(Some("7"), true, Notice::TimeNotText { what: "period".into() });
     /// assert_eq!((reply.status, reply.code), (200, 0));
     /// assert!(reply.body.contains(r#""isError":true"#));
     /// ```
@@ -130,11 +135,10 @@ impl Reply {
     /// Rules: C9.
     #[must_use]
     #[cold]
-    pub fn tool_failed(id: Option<&str>, modern: bool, message: &dyn fmt::Display) -> Self {
-        let (mut text, mut body) = (String::new(), String::from("{\"jsonrpc\":\"2.0\""));
+    pub fn tool_failed(id: Option<&str>, modern: bool, notice: Notice) -> Self {
+        let (text, mut body) = (notice.to_string(), String::from("{\"jsonrpc\":\"2.0\""));
         let kind = if modern { "\"resultType\":\"complete\"," } else { "" };
         // Writing into a String does not fail.
-        let _ = write!(text, "{message}");
         if let Some(id) = id {
             let _ = write!(body, ",\"id\":{id}");
         }
@@ -144,26 +148,30 @@ impl Reply {
             ",\"result\":{{{kind}\"content\":[{{\"type\":\"text\",\"text\":{content}}}],\"isError\":true}}}}"
         );
         let (faults, rules) = (String::new(), vec!["C9"]);
-        Self { status: 200, code: 0, content_type: "application/json", body, faults, rules }
+        let notice = Box::new(notice);
+        Self { status: 200, code: 0, content_type: "application/json", notice, body, faults, rules }
     }
 
-    fn error(code: i32, id: Option<&str>, message: &dyn fmt::Display, data: &dyn fmt::Display) -> Self {
-        let mut text = String::new();
+    fn error(code: i32, id: Option<&str>, notice: Notice, data: &dyn fmt::Display) -> Self {
+        let text = notice.to_string();
         let mut body = String::from("{\"jsonrpc\":\"2.0\"");
         // Writing into a String does not fail.
-        let _ = write!(text, "{message}");
         if let Some(id) = id {
             let _ = write!(body, ",\"id\":{id}");
         }
         let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", JsonQuoted(&text));
         let (faults, rules) = (String::new(), Vec::new());
-        Self { status: http_status(code), code, content_type: "application/json", body, faults, rules }
+        let (notice, content_type) = (Box::new(notice), "application/json");
+        Self { status: http_status(code), code, content_type, notice, body, faults, rules }
     }
 }
 
 impl From<&JsonParseError> for Reply {
     fn from(unreadable: &JsonParseError) -> Self {
-        Self { rules: vec![unreadable.fault.rule()], ..Self::error(PARSE_ERROR, None, unreadable, &"") }
+        Self {
+            rules: vec![unreadable.fault.rule()],
+            ..Self::error(PARSE_ERROR, None, unreadable.notice(), &"")
+        }
     }
 }
 
@@ -178,7 +186,12 @@ impl From<&MessageRefusal> for Reply {
             MessageRefusalReason::Mismatch(_) => HEADER_MISMATCH,
             MessageRefusalReason::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
         };
-        let reply = Self::error(code, refusal.id.as_deref(), refusal, &ErrorDataMember(&refusal.refused));
+        let reply = Self::error(
+            code,
+            refusal.id.as_deref(),
+            refusal.refused.notice(),
+            &ErrorDataMember(&refusal.refused),
+        );
         Self { faults: summarize_mismatches(&refusal.refused), rules: refusal.refused.rules(), ..reply }
     }
 }
@@ -233,8 +246,7 @@ fn write_mismatch(f: &mut fmt::Formatter<'_>, mismatch: &HeaderMismatch) -> fmt:
     if let Some(argument) = &mismatch.argument {
         write!(f, ",\"argument\":{}", JsonQuoted(argument))?;
     }
-    let mut wrong = String::new();
-    write!(wrong, "{mismatch}")?;
+    let wrong = mismatch.notice().to_string();
     write!(f, ",\"rule\":{},\"wrong\":{}}}", JsonQuoted(mismatch.rule()), JsonQuoted(&wrong))
 }
 

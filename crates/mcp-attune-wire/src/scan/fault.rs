@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::MAX_DEPTH;
+use crate::notice::Notice;
 
 /// Why bytes are not one JSON value that can be read in one way.
 ///
@@ -54,30 +55,28 @@ pub struct JsonParseError {
     pub at: usize,
 }
 
-impl fmt::Display for JsonParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl JsonParseError {
+    /// What a caller is told of it.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
         let at = self.at;
         match self.fault {
-            JsonFault::Empty => f.write_str("the body is empty; send one JSON-RPC message"),
-            JsonFault::Syntax => write!(f, "the body is not JSON at byte {at}"),
-            JsonFault::Cut => write!(f, "the body ends inside a value, at byte {at}"),
-            JsonFault::Utf8 => write!(f, "the body is not UTF-8 at byte {at}"),
-            JsonFault::TooDeep => write!(f, "more than {MAX_DEPTH} brackets are open at byte {at}"),
-            JsonFault::RepeatedName => write!(
-                f,
-                "a member name stands twice in one object, the second time at byte {at}; each name may stand once"
-            ),
-            JsonFault::NameDiffersInCase => write!(
-                f,
-                "the member name at byte {at} differs only in case from another one, or from one that has a meaning here; \
-                 readers that ignore case would read another message, so write each name once and exactly as MCP and the \
-                 tool's schema spell it"
-            ),
-            JsonFault::Trailing => {
-                write!(f, "something follows the message at byte {at}; send one message and nothing after it")
-            }
-            JsonFault::TooLong => f.write_str("the body is over 2 GiB"),
+            JsonFault::Empty => Notice::BodyEmpty,
+            JsonFault::Syntax => Notice::BodyNotJson { at },
+            JsonFault::Cut => Notice::BodyCut { at },
+            JsonFault::Utf8 => Notice::BodyNotUtf8 { at },
+            JsonFault::TooDeep => Notice::BodyTooDeep { most: MAX_DEPTH, at },
+            JsonFault::RepeatedName => Notice::NameRepeated { at },
+            JsonFault::NameDiffersInCase => Notice::NameDiffersInCase { at },
+            JsonFault::Trailing => Notice::BodyTrailing { at },
+            JsonFault::TooLong => Notice::BodyOver2Gib,
         }
+    }
+}
+
+impl fmt::Display for JsonParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.notice().fmt(f)
     }
 }
 

@@ -62,48 +62,70 @@ pub enum BindingProblem {
     MayLack,
 }
 
+impl BindingFinding {
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let Self { tool, argument, wrong } = self;
+        match wrong {
+            BindingProblem::NoTool(_) => format!("the server lists no tool `{tool}`"),
+            BindingProblem::NoArgument { .. } => format!("the tool has no argument `{argument}`"),
+            BindingProblem::Type { writes, takes } => {
+                format!("a {writes} is written, and the argument takes {takes}")
+            }
+            BindingProblem::Format { writes, takes } => {
+                format!("a {writes} is written, and the argument takes a {takes}")
+            }
+            BindingProblem::Default { takes } => {
+                format!("the default is none of what the argument takes, {takes}")
+            }
+            BindingProblem::Taken => "the tool has this argument itself".to_owned(),
+            BindingProblem::MayLack => {
+                "the server wants the argument, callers do not see it, and not every caller says it"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match &self.wrong {
+            BindingProblem::NoTool(Some(meant)) | BindingProblem::NoArgument { meant: Some(meant), .. } => {
+                format!("did you mean `{meant}`?")
+            }
+            BindingProblem::NoTool(None) => "take the binding out, or see what `tools/list` says".to_owned(),
+            BindingProblem::NoArgument { meant: None, has } if has.is_empty() => {
+                "take the binding out".to_owned()
+            }
+            BindingProblem::NoArgument { meant: None, has } => {
+                let has: Vec<_> = has.iter().map(|name| format!("`{name}`")).collect();
+                format!("it has {}", has.join(", "))
+            }
+            BindingProblem::Type { writes, takes } if *writes == "string" && takes.contains("integer") => {
+                "with `as = \"unix\"` an instant is one".to_owned()
+            }
+            BindingProblem::Format { writes, takes }
+                if *writes != "text" && matches!(takes.as_str(), "date" | "date-time") =>
+            {
+                format!("set `as = \"{takes}\"`")
+            }
+            BindingProblem::Type { .. } | BindingProblem::Format { .. } => {
+                "bind it to something else".to_owned()
+            }
+            BindingProblem::Default { .. } => "write another".to_owned(),
+            BindingProblem::Taken => "name the interval differently".to_owned(),
+            BindingProblem::MayLack => "give it a `default`".to_owned(),
+        }
+    }
+}
+
 /// Says what is wrong, where, and what to do.
 impl fmt::Display for BindingFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, argument, wrong } = self;
+        let Self { tool, argument, .. } = self;
         let dot = if argument.is_empty() { "" } else { "." };
-        write!(f, "tools.{tool}.context{dot}{argument}: ")?;
-        let meant = |f: &mut fmt::Formatter<'_>, meant: &Option<String>, other: &str| match meant {
-            Some(meant) => write!(f, "; did you mean `{meant}`?"),
-            None => f.write_str(other),
-        };
-        match wrong {
-            BindingProblem::NoTool(name) => {
-                write!(f, "the server lists no tool `{tool}`")?;
-                meant(f, name, "; take the binding out, or see what `tools/list` says")
-            }
-            BindingProblem::NoArgument { meant: name, has } => {
-                write!(f, "the tool has no argument `{argument}`")?;
-                let has = has.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-                let other = if has.is_empty() { "; take the binding out".to_owned() } else { format!("; it has {has}") };
-                meant(f, name, &other)
-            }
-            BindingProblem::Type { writes, takes } => {
-                let hint = if *writes == "string" && takes.contains("integer") { "; with `as = \"unix\"` an instant is one" } else { "; bind it to something else" };
-                write!(f, "a {writes} is written, and the argument takes {takes}{hint}")
-            }
-            BindingProblem::Format { writes, takes } => {
-                write!(f, "a {writes} is written, and the argument takes a {takes}; ")?;
-                match takes.as_str() {
-                    "date" | "date-time" if *writes != "text" => write!(f, "set `as = \"{takes}\"`"),
-                    _ => f.write_str("bind it to something else"),
-                }
-            }
-            BindingProblem::Default { takes } => {
-                write!(f, "the default is none of what the argument takes, {takes}; write another")
-            }
-            BindingProblem::Taken => {
-                f.write_str("the tool has this argument itself; name the interval differently")
-            }
-            BindingProblem::MayLack => f.write_str(
-                "the server wants the argument, callers do not see it, and not every caller says it; give it a `default`",
-            ),
-        }
+        write!(f, "tools.{tool}.context{dot}{argument}: {}; {}", self.what(), self.hint())
     }
 }
 

@@ -5,6 +5,7 @@ use core::fmt::{self, Write as _};
 use jiff::Timestamp;
 use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, MessageKind};
+use mcp_attune_wire::notice::{Notice, NoticeText};
 use mcp_attune_wire::protocol::method;
 
 use super::value::{BindingCaller, write_interval_edge};
@@ -69,17 +70,32 @@ pub enum ArgumentFillReason {
     Unresolvable(TimeResolutionError),
 }
 
+impl ArgumentFillError {
+    /// What a caller is told of it.
+    #[must_use]
+    pub fn notice(&self) -> Notice {
+        let what = NoticeText::Owned(self.argument.clone());
+        match self.why {
+            ArgumentFillReason::NotText => Notice::TimeNotText { what },
+            ArgumentFillReason::Unreadable(unreadable) => match unreadable {
+                TimeExpressionError::TooLong => Notice::TimeTooLong { what },
+                TimeExpressionError::Unknown => Notice::TimeUnknown { what },
+                TimeExpressionError::Ambiguous => Notice::TimeAmbiguous { what },
+                TimeExpressionError::Number => Notice::TimeNumber { what },
+                TimeExpressionError::NoSuchDate => Notice::TimeNoSuchDate { what },
+            },
+            ArgumentFillReason::Unresolvable(unresolvable) => match unresolvable {
+                TimeResolutionError::OutOfRange => Notice::TimeOutOfRange { what },
+                TimeResolutionError::Backwards => Notice::TimeBackwards { what },
+            },
+        }
+    }
+}
+
 /// Says what is wrong and what to write.
 impl fmt::Display for ArgumentFillError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { argument, why } = self;
-        match why {
-            ArgumentFillReason::NotText => {
-                write!(f, "`{argument}` is not a string; write an expression such as \"last week\"")
-            }
-            ArgumentFillReason::Unreadable(unreadable) => write!(f, "`{argument}` is {unreadable}"),
-            ArgumentFillReason::Unresolvable(unresolvable) => write!(f, "`{argument}` is {unresolvable}"),
-        }
+        self.notice().fmt(f)
     }
 }
 
@@ -219,4 +235,29 @@ fn resolve_interval_argument(
     let when = when.map_err(|why| wrong(ArgumentFillReason::Unreadable(why)))?;
     let now = ReferenceTime::of(asker.now().clone(), asker.caller.context().locale());
     when.resolve(&now).map(Some).map_err(|why| wrong(ArgumentFillReason::Unresolvable(why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_is_told_of_an_expression_what_the_expression_itself_says() {
+        let check = |why: ArgumentFillReason, said: String| {
+            let error = ArgumentFillError { argument: "period".into(), why };
+            assert_eq!(error.to_string(), format!("`period` is {said}"));
+        };
+        for unreadable in [
+            TimeExpressionError::TooLong,
+            TimeExpressionError::Unknown,
+            TimeExpressionError::Ambiguous,
+            TimeExpressionError::Number,
+            TimeExpressionError::NoSuchDate,
+        ] {
+            check(ArgumentFillReason::Unreadable(unreadable), unreadable.to_string());
+        }
+        for unresolvable in [TimeResolutionError::OutOfRange, TimeResolutionError::Backwards] {
+            check(ArgumentFillReason::Unresolvable(unresolvable), unresolvable.to_string());
+        }
+    }
 }

@@ -27,35 +27,54 @@ pub enum LocaleFileError {
     NoObject,
 }
 
+impl LocaleFileError {
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let JsonParseError { fault, at } = match self {
+            Self::TooLarge => return "too large for a locale file".to_owned(),
+            Self::NoObject => return "no JSON object".to_owned(),
+            Self::Unreadable(why) => why,
+        };
+        match fault {
+            JsonFault::Empty => "empty".to_owned(),
+            JsonFault::Cut => format!("ends inside a value, at byte {at}"),
+            JsonFault::Utf8 => format!("not UTF-8 at byte {at}"),
+            JsonFault::TooDeep => format!("too many brackets inside each other at byte {at}"),
+            JsonFault::RepeatedName => {
+                format!("a name stands twice in one object, the second time at byte {at}")
+            }
+            JsonFault::Trailing => format!("something follows the object at byte {at}"),
+            _ => format!("not JSON at byte {at}"),
+        }
+    }
+
+    /// What to do about it, where there is more to say than that.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::TooLarge => "split it, or leave out what is not text (at most 8 MiB)",
+            Self::NoObject => "write sections such as {\"tools\": {…}}",
+            Self::Unreadable(why) => match why.fault {
+                JsonFault::Empty => "write at least {}",
+                JsonFault::Cut => "close what is open",
+                JsonFault::Utf8 => "save it in that encoding",
+                JsonFault::RepeatedName => "keep one of the two",
+                JsonFault::Trailing => "take it out",
+                _ => return None,
+            },
+        })
+    }
+}
+
 impl fmt::Display for LocaleFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge => f.write_str(
-                "too large for a locale file; split it, or leave out what is not text (at most 8 MiB)",
-            ),
-            Self::Unreadable(why) => write_unreadable(why, f),
-            Self::NoObject => f.write_str("no JSON object; write sections such as {\"tools\": {…}}"),
-        }
+        f.write_str(&self.what())?;
+        self.hint().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 
 impl core::error::Error for LocaleFileError {}
-
-/// Says why a file of JSON cannot be read, to whoever wrote it.
-fn write_unreadable(why: &JsonParseError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let JsonParseError { fault, at } = why;
-    match fault {
-        JsonFault::Empty => f.write_str("empty; write at least {}"),
-        JsonFault::Cut => write!(f, "ends inside a value, at byte {at}; close what is open"),
-        JsonFault::Utf8 => write!(f, "not UTF-8 at byte {at}; save it in that encoding"),
-        JsonFault::TooDeep => write!(f, "too many brackets inside each other at byte {at}"),
-        JsonFault::RepeatedName => {
-            write!(f, "a name stands twice in one object, the second time at byte {at}; keep one of the two")
-        }
-        JsonFault::Trailing => write!(f, "something follows the object at byte {at}; take it out"),
-        _ => write!(f, "not JSON at byte {at}"),
-    }
-}
 
 /// One thing that is wrong with a file; what stands there is ignored.
 #[derive(Clone, PartialEq, Eq, Debug)]

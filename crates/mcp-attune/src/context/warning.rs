@@ -53,32 +53,60 @@ pub enum ClientContextError {
     Half,
 }
 
+impl ClientContextError {
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::NotAnObject => "not an object",
+            Self::TooLarge => "over 64 KiB",
+            Self::NotText => "not a string of whole characters",
+            Self::NotANumber => "not a number",
+            Self::UnknownZone => "not a time zone",
+            Self::BareOffset => "an offset and not a time zone",
+            Self::NotAnInstant => "not an instant",
+            Self::NoOffset => "a time without an offset",
+            Self::LeapSecond => "a leap second, which the calendar here does not have",
+            Self::Locale(wrong) => wrong.what(),
+            Self::UnknownCountry => "not a country",
+            Self::Empty => "empty",
+            Self::TooLong => "too long",
+            Self::ControlCharacter => "a text with control characters",
+            Self::OutOfRange => "out of range",
+            Self::Half => "half a pair",
+        }
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotAnObject => "write {…}",
+            Self::TooLarge => "send less",
+            Self::NotText => "write one",
+            Self::NotANumber => "write degrees, such as 48.2",
+            Self::UnknownZone | Self::BareOffset => {
+                "write a name of the IANA database, such as Europe/Vienna"
+            }
+            Self::NotAnInstant => "write one by RFC 3339 with an offset, such as 2026-11-12T14:23:00+01:00",
+            Self::NoOffset => {
+                "write one by RFC 3339, such as 2026-11-12T14:23:00+01:00 or 2026-11-12T13:23:00Z"
+            }
+            Self::LeapSecond => "write second 59",
+            Self::Locale(wrong) => wrong.hint(),
+            Self::UnknownCountry => "write its two letters by ISO 3166-1, such as AT",
+            Self::Empty => "leave it out",
+            Self::TooLong => "write at most 256 characters",
+            Self::ControlCharacter => "write it without",
+            Self::OutOfRange => "write a latitude from -90 to 90 and a longitude from -180 to 180",
+            Self::Half => "write latitude and longitude",
+        }
+    }
+}
+
 impl fmt::Display for ClientContextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotAnObject => "not an object; write {…}",
-            Self::TooLarge => "over 64 KiB; send less",
-            Self::NotText => "not a string of whole characters; write one",
-            Self::NotANumber => "not a number; write degrees, such as 48.2",
-            Self::UnknownZone => "not a time zone; write a name of the IANA database, such as Europe/Vienna",
-            Self::BareOffset => "an offset and not a time zone; write a name of the IANA database, such as Europe/Vienna",
-            Self::NotAnInstant => {
-                "not an instant; write one by RFC 3339 with an offset, such as 2026-11-12T14:23:00+01:00"
-            }
-            Self::NoOffset => {
-                "a time without an offset; write one by RFC 3339, such as 2026-11-12T14:23:00+01:00 or 2026-11-12T13:23:00Z"
-            }
-            Self::LeapSecond => "a leap second, which the calendar here does not have; write second 59",
-            Self::Locale(wrong) => return wrong.fmt(f),
-            Self::UnknownCountry => "not a country; write its two letters by ISO 3166-1, such as AT",
-            Self::Empty => "empty; leave it out",
-            Self::TooLong => "too long; write at most 256 characters",
-            Self::ControlCharacter => "a text with control characters; write it without",
-            Self::OutOfRange => {
-                "out of range; write a latitude from -90 to 90 and a longitude from -180 to 180"
-            }
-            Self::Half => "half a pair; write latitude and longitude",
-        })
+        write!(f, "{}; {}", self.what(), self.hint())
     }
 }
 

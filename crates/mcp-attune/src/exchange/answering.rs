@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use mcp_attune_wire::header::CONTENT_LANGUAGE;
 use mcp_attune_wire::message::{Message, MessageKind};
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::protocol::method::{INITIALIZE, SERVER_DISCOVER, TOOLS_LIST, TOOLS_LIST_CHANGED};
 use mcp_attune_wire::reply::{Reply, private_cache_control, vary_with};
@@ -373,7 +374,7 @@ impl AnswerAdapter {
 
     /// What is answered where the server's answer fails; `None` where no request waits for it.
     #[must_use]
-    pub fn failure_reply(&self, status: u16, what: &dyn core::fmt::Display) -> Option<Reply> {
+    pub fn failure_reply(&self, status: u16, what: Notice) -> Option<Reply> {
         let id = self.id.as_deref()?;
         Some(super::localize_reply(Reply::failed(status, Some(id), what), &self.reply_preference()).0)
     }

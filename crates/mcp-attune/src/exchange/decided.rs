@@ -278,7 +278,8 @@ impl<'a, H: HeaderLines<'a>> ArrivedRequest<'_, 'a, H> {
     fn fill(&self, agreed: &Agreed<'_>, caller: &Caller) -> Result<FilledArguments, Reply> {
         let message = agreed.message();
         self.rules.offer.bindings.fill(message, caller, self.now).map_err(|unfillable| {
-            Reply::tool_failed(message.id().map(SpannedValue::raw), agreed.era() == Era::Modern, &unfillable)
+            let id = message.id().map(SpannedValue::raw);
+            Reply::tool_failed(id, agreed.era() == Era::Modern, unfillable.notice())
         })
     }
 

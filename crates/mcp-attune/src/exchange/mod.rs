@@ -70,7 +70,7 @@ use crate::words;
 /// An answer of our own in the words of whoever gets it, and the language that it is in where it is not English.
 #[must_use]
 pub fn localize_reply(mut reply: Reply, preference: &AcceptLanguage) -> (Reply, Option<String>) {
-    let said = words::localize_reply(reply.body.as_bytes(), preference);
+    let said = words::localize_reply(&reply, preference);
     let language = said.content_language;
     let text = match said.text {
         Cow::Borrowed(_) => None,

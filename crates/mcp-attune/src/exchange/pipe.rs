@@ -15,12 +15,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::message::{Id, Message, MessageKind, meta};
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::protocol::method::{CANCELLED, LOG_MESSAGE, SUBSCRIPTIONS_LISTEN};
 use mcp_attune_wire::reply::Reply;
 
@@ -236,7 +236,7 @@ impl PipeExchange {
 
     /// The answer to a line that the server could not read after all, as it was [sent](ForwardedLine::line): `None` where the line
     /// waits for none. What was decided of it is forgotten.
-    pub fn refuse(&mut self, line: &[u8], why: &dyn fmt::Display) -> Option<Reply> {
+    pub fn refuse(&mut self, line: &[u8], why: Notice) -> Option<Reply> {
         let message = Message::parse(line).ok()?;
         let id = message.id()?;
         if let Some(id) = Id::read(id) {
@@ -251,8 +251,11 @@ impl PipeExchange {
     }
 
     /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
-    pub fn fail_all(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
-        self.waiting.drain().filter_map(|(_, waiting)| waiting.answering.failure_reply(502, what)).collect()
+    pub fn fail_all(&mut self, what: &Notice) -> Vec<Reply> {
+        self.waiting
+            .drain()
+            .filter_map(|(_, waiting)| waiting.answering.failure_reply(502, what.clone()))
+            .collect()
     }
 
     /// The request that a message of the server belongs to: the one that has its token or opened its subscription; for
@@ -274,8 +277,8 @@ impl PipeExchange {
 
 #[cold]
 fn too_many_waiting(answering: &AnswerAdapter) -> Box<Rejection> {
-    let what = "too many calls are waiting for their answers, more than the limit `calls`; try again later";
-    let (reply, preference) = (Reply::failed(503, answering.id(), &what), answering.reply_preference());
+    let reply = Reply::failed(503, answering.id(), Notice::CallsWaiting);
+    let preference = answering.reply_preference();
     Box::new(Rejection { reply, preference, breach: false, facts: RequestFacts::default(), called: None })
 }
 

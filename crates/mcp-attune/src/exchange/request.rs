@@ -10,6 +10,7 @@ use mcp_attune_wire::agree::{self, Agreed, Era, HeaderAgreement, MessageRefusal,
 use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, meta};
+use mcp_attune_wire::notice::Notice;
 use mcp_attune_wire::protocol::method::TOOLS_CALL;
 use mcp_attune_wire::reply::Reply;
 
@@ -368,9 +369,7 @@ fn forward_unchanged<'a>(
 #[cold]
 fn cannot_check_reply(open: &PendingAgreement<'_, '_>) -> Reply {
     let id = open.message().id().map(SpannedValue::raw);
-    let what =
-        "the tools could not be listed, so the headers of this call cannot be checked; try again later";
-    Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) }
+    Reply { rules: vec!["H10"], ..Reply::failed(503, id, Notice::ToolsNotListed) }
 }
 
 #[cfg(test)]

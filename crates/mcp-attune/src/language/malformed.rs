@@ -91,21 +91,42 @@ impl AcceptLanguageError {
 }
 
 /// Says where, what, and what to write instead.
+impl AcceptLanguageError {
+    /// What is wrong, and where.
+    #[must_use]
+    pub fn what(&self) -> String {
+        let what = match self {
+            Self::TooLong { .. } => "too long",
+            Self::Edge { .. } => "a space or tab at an end of the value",
+            Self::Character { .. } => "not a character of a language range",
+            Self::Primary { .. } => "not a language",
+            Self::Subtag { .. } => "not a subtag",
+            Self::Parameter { .. } => "not a weight parameter",
+            Self::Weight { .. } => "not a weight",
+        };
+        format!("at byte {}: {what}", self.at())
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::TooLong { .. } => "write at most 4096 bytes, and only the languages that matter",
+            Self::Edge { .. } => "leave it out",
+            Self::Character { .. } => {
+                "write letters, digits and '-', with ',' between ranges, such as en-GB, fr"
+            }
+            Self::Primary { .. } => "write one to eight letters, such as en, or * alone",
+            Self::Subtag { .. } => "write one to eight letters or digits after each '-', such as en-GB",
+            Self::Parameter { .. } => "write q= without spaces around '=', such as en;q=0.8",
+            Self::Weight { .. } => "write 0 to 1 with at most three decimals, such as q=0.8",
+        }
+    }
+}
+
 impl fmt::Display for AcceptLanguageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {}: ", self.at())?;
-        f.write_str(match self {
-            Self::TooLong { .. } => "too long; write at most 4096 bytes, and only the languages that matter",
-            Self::Edge { .. } => "a space or tab at an end of the value; leave it out",
-            Self::Character { .. } => {
-                "not a character of a language range; write letters, digits and '-', with ',' between ranges, \
-                 such as en-GB, fr"
-            }
-            Self::Primary { .. } => "not a language; write one to eight letters, such as en, or * alone",
-            Self::Subtag { .. } => "not a subtag; write one to eight letters or digits after each '-', such as en-GB",
-            Self::Parameter { .. } => "not a weight parameter; write q= without spaces around '=', such as en;q=0.8",
-            Self::Weight { .. } => "not a weight; write 0 to 1 with at most three decimals, such as q=0.8",
-        })
+        write!(f, "{}; {}", self.what(), self.hint())
     }
 }
 

@@ -214,18 +214,33 @@ pub enum LanguageTagError {
     RepeatedSingleton,
 }
 
+impl LanguageTagError {
+    /// What is wrong.
+    #[must_use]
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::TooLong => "too long for a language tag",
+            Self::Syntax => "not a language tag",
+            Self::RepeatedVariant => "a language tag with the same variant twice",
+            Self::RepeatedSingleton => "a language tag with the same extension twice",
+        }
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::TooLong => "write at most 255 bytes",
+            Self::Syntax => "write one by BCP 47, such as en, de-CH or zh-Hant-TW",
+            Self::RepeatedVariant => "write it once, such as de-1996",
+            Self::RepeatedSingleton => "write one, such as en-u-ca-gregory",
+        }
+    }
+}
+
 impl fmt::Display for LanguageTagError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLong => "too long for a language tag; write at most 255 bytes",
-            Self::Syntax => "not a language tag; write one by BCP 47, such as en, de-CH or zh-Hant-TW",
-            Self::RepeatedVariant => {
-                "a language tag with the same variant twice; write it once, such as de-1996"
-            }
-            Self::RepeatedSingleton => {
-                "a language tag with the same extension twice; write one, such as en-u-ca-gregory"
-            }
-        })
+        write!(f, "{}; {}", self.what(), self.hint())
     }
 }
 

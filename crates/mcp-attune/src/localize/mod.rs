@@ -151,7 +151,28 @@ pub fn adapt<'m>(message: &'m [u8], how: &LocalizeOptions<'_>) -> LocalizedMessa
     }
 }
 
-/// The same as a step beside others: what an earlier one changed is gone, and what it says is in the caller's language
+/// An answer of our own with other words, which are in this language: the message of an error, or the text of a result. `None`
+/// where there is no such text, or no room for the report.
+pub(crate) fn reword_answer(answer: &[u8], text: &str, language: &Tag) -> Option<Vec<u8>> {
+    let read = Message::parse(answer).ok()?;
+    let (there, report) = match (read.member("result"), read.member("error")) {
+        (None, Some(error)) => (error.member("message")?, LanguageReportSlot::in_member(error, "data")),
+        (Some(result), None) => {
+            let text = result.member("content")?.elements().next()?.member("text")?;
+            (text, LanguageReportSlot::find(result))
+        }
+        _ => return None,
+    };
+    let (place, report) = report.into_edit(language.as_str(), |_| false).ok()?;
+    let mut edits = MessageEdits::default();
+    edits.add_step(vec![
+        (there.span(), Cow::Owned(JsonQuoted(text).to_string())),
+        (place, Cow::Owned(report)),
+    ]);
+    edits.apply(&read).map(String::into_bytes)
+}
+
+/// [`adapt`] as a step beside others: what an earlier one changed is gone, and what it says is in the caller's language
 /// already. The language that the message reports then.
 pub(crate) fn add_localize_edits<'a>(
     read: &Message<'_>,

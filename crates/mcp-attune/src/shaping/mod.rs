@@ -33,6 +33,28 @@ pub use listed::{ListedSchema, ListedTool, OutputSchema, declares_content_negoti
 pub use report::{AnswerOmissions, UnusableReason, UnusableSchema, UnusableTemplate};
 pub use request::ShapeRequest;
 
+/// Something that the operator wrote for a tool and that does not fit what the server lists.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ShaperFinding {
+    /// The tool that it was written for.
+    pub tool: String,
+    /// Whether the server lists no such tool.
+    pub is_tool_missing: bool,
+    /// Where it is written: `get_weather.md:3:8`.
+    pub place: String,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it, where there is something to say.
+    pub hint: Option<String>,
+}
+
+impl fmt::Display for ShaperFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.what)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
+    }
+}
+
 /// What an operator wrote for the answers of one server.
 pub trait Shaper: Send + Sync + fmt::Debug {
     /// Whether anything in it asks for a vendor's feature tag: such tags are kept for a session first.
@@ -52,7 +74,7 @@ pub trait Shaper: Send + Sync + fmt::Debug {
     fn has_tools(&self) -> bool;
 
     /// Describes what does not fit the tools on these pages of a listing. `is_whole`: there are no other pages.
-    fn check(&self, pages: &[Message<'_>], is_whole: bool) -> Vec<String>;
+    fn check(&self, pages: &[Message<'_>], is_whole: bool) -> Vec<ShaperFinding>;
 
     /// Decides how the answer to a request is shaped; `None` where nothing is to be done.
     ///

@@ -180,7 +180,7 @@ impl Played {
         let lines = lines.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         match hop_headers::check(lines, |_| false) {
             Err(unfit) if !self.report_only => {
-                Err(Box::new((Reply::not_accepted(400, "H20", &unfit), mirrored_preference(headers))))
+                Err(Box::new((Reply::not_accepted(400, "H20", unfit.notice()), mirrored_preference(headers))))
             }
             _ => Ok(()),
         }

@@ -5,6 +5,7 @@ use mcp_attune::exchange::pipe::{PipeExchange, ReturnedLine};
 use mcp_attune::language::Languages;
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::HeaderPolicy;
+use mcp_attune_wire::notice::Notice;
 
 /// A pipe of a server that speaks English, with room for so many requests.
 fn english(most: usize) -> PipeExchange {
@@ -78,13 +79,15 @@ fn what_was_answered_in_another_way_is_forgotten() {
     ask(&mut pipe, "3").unwrap();
     pipe.forget("1");
     let unread = r#"{"jsonrpc":"2.0","id":"2","method":"tools/list"}"#;
-    let reply = pipe.refuse(unread.as_bytes(), &"check its params").unwrap();
+    let reply = pipe.refuse(unread.as_bytes(), Notice::RequestUnreadable).unwrap();
     assert_eq!((reply.status, reply.code), (400, -32600));
     assert!(reply.body.contains(r#""id":"2""#) && reply.body.contains("check its params"), "{}", reply.body);
-    assert!(pipe.refuse(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#, &"no").is_none());
+    assert!(
+        pipe.refuse(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#, Notice::RequestUnreadable).is_none()
+    );
     assert!(!is_known(&mut pipe, "1") && !is_known(&mut pipe, "\"2\""));
     let told: Vec<_> =
-        pipe.fail_all(&"the server ended").into_iter().map(|reply| (reply.status, reply.body)).collect();
+        pipe.fail_all(&Notice::ServerBrokeOff).into_iter().map(|reply| (reply.status, reply.body)).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].0 == 502 && told[0].1.contains(r#""id":3"#), "{told:?}");
     assert!(pipe.is_idle());

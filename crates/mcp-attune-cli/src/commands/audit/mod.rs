@@ -144,10 +144,11 @@ fn row(call: &PlannedCall<'_>, modern: bool, answered: Result<Box<RawValue>, Cli
         findings: Vec::new(),
     };
     let measured = match answered {
-        Ok(raw) => measure(&mut row, call, modern, raw.get()).map_err(|why| without_advice(&why.to_string())),
+        Ok(raw) => measure(&mut row, call, modern, raw.get()).map_err(|why| why.to_string()),
         // The server's own words, all of them.
         Err(error) if error.is_refusal() => Err(error.to_string()),
-        Err(error) => Err(without_advice(&error.to_string())),
+        // What could be done about it is another tool's business here.
+        Err(error) => Err(error.without_advice()),
     };
     row.why = measured.err().map(|why| without_controls(&why));
     row
@@ -166,11 +167,6 @@ fn measure(row: &mut AuditRow, call: &PlannedCall<'_>, modern: bool, result: &st
         row.shaped = shapes::shaped_costs(call, modern, &answer, before);
     }
     Ok(())
-}
-
-/// What happened, without what could be done about it: here that is another tool's business.
-fn without_advice(told: &str) -> String {
-    told.split_once("; ").map_or(told, |(what, _)| what).to_owned()
 }
 
 /// One line that a terminal does not obey.
