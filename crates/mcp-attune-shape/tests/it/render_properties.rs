@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::render::format;
 
+static ENGLISH_LABELS: LazyLock<DefaultLabels> = LazyLock::new(|| DefaultLabels::new("en"));
 static ENGLISH: LazyLock<ValueFormatter> = LazyLock::new(|| format("en-US", "America/New_York"));
 
 /// What Markdown, HTML and terminals act on, and what only looks like it.
@@ -104,7 +105,7 @@ fn rendering(room: usize, verbosity: Verbosity) -> RenderOptions<'static> {
         values: &ENGLISH,
         verbosity,
         low_priority: &[],
-        labels: &DefaultLabels::new("en"),
+        labels: &*ENGLISH_LABELS,
         room,
     }
 }
