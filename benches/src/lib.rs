@@ -1,5 +1,7 @@
 //! What is measured: the bodies, headers and preferences of the benchmarks, and serde_json's reading to compare with.
 
+pub mod results;
+
 use mcp_attune::language::Languages;
 use mcp_attune_wire::schema::DeclaredHeaders;
 use serde::Deserialize;

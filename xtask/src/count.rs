@@ -20,6 +20,9 @@ const ROWS: &[(&str, Option<&str>)] = &[
     ("negotiate/usual", None),
     ("negotiate/tie", None),
     ("negotiate/relative", None),
+    ("answer/agent", Some("answer/parse")),
+    ("answer/human", Some("answer/parse")),
+    ("answer/human/de-CH", Some("answer/parse")),
 ];
 
 /// Prints the table that `docs/performance.md` holds.

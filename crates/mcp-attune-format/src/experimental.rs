@@ -33,6 +33,7 @@ use icu_provider::prelude::{
 use mcp_attune::format::Currency;
 use mcp_attune::format::FormatLength;
 use mcp_attune::format::{MeasureUnit, RelativeTimeUnit};
+use writeable::Writeable;
 
 /// Returns whether CLDR has data of its own for a locale's language.
 ///
@@ -61,9 +62,9 @@ impl MoneyWriter {
         CurrencyFormatter::try_new_symbol(locale.into(), code, Default::default()).ok().map(Self)
     }
 
-    /// Writes an amount with as many fraction digits as the currency has: `1234.5` francs are `1,234.50`.
-    pub(crate) fn write(&self, amount: &Decimal) -> String {
-        self.0.format_fixed_decimal(amount).to_string()
+    /// Formats an amount with as many fraction digits as the currency has: `1234.5` francs are `1,234.50`.
+    pub(crate) fn format<'a>(&'a self, amount: &'a Decimal) -> impl Writeable + 'a {
+        self.0.format_fixed_decimal(amount)
     }
 }
 

@@ -5,16 +5,18 @@ use core::fmt;
 use std::sync::{Arc, OnceLock};
 
 use icu_calendar::{Date as IcuDate, Gregorian, Iso};
-use icu_time::zone::UtcOffset;
+use icu_time::zone::models::AtTime;
+use icu_time::zone::{TimeZoneInfo, UtcOffset};
 use icu_time::{DateTime as IcuDateTime, Time as IcuTime, TimeZone as IcuZone, ZonedDateTime};
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff_icu::{ConvertFrom as _, ConvertTryFrom as _};
 use mcp_attune::format::{
     DecimalNumber, DigitGrouping, FormatBackend, FormatValue, LocaleFormatter, PluralForm, TimePrecision,
 };
 use mcp_attune::language::Tag;
+use writeable::Writeable;
 
 use crate::cache::FormatterCache;
 use crate::icu_formatter::{FormatterKind, IcuFormatter};
@@ -47,7 +49,8 @@ impl CldrBackend {
 impl FormatBackend for CldrBackend {
     fn formatter(&self, locales: &mut dyn Iterator<Item = &Tag>, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
         let known = KnownLocale::first_known(locales).map_or_else(|| Arc::clone(&self.default), Arc::new);
-        Arc::new(CldrFormatter { kept: Arc::clone(&self.kept), known, zone, named: OnceLock::new() })
+        let (kept, named, found) = (Arc::clone(&self.kept), OnceLock::new(), Default::default());
+        Arc::new(CldrFormatter { kept, known, zone, named, found })
     }
 }
 
@@ -70,33 +73,57 @@ struct CldrFormatter {
     /// The zone by ICU's identifier, which is looked up when the first instant is shown. It is a separate cell
     /// so that callers who are shown no instant do not pay for the lookup.
     named: OnceLock<IcuZone>,
+    /// The first formatters that were fetched from the cache: a page has many values of few kinds.
+    found: [OnceLock<(FormatterKind, IcuFormatter)>; FOUND_FORMATTERS],
 }
 
+/// How many formatters one caller's formatter holds beside the cache.
+const FOUND_FORMATTERS: usize = 4;
+/// Memory for a formatted value in bytes, enough for most. ICU does not tell how long a text will be.
+const VALUE_CAPACITY: usize = 40;
+
 impl CldrFormatter {
-    /// Returns the ICU formatter of a kind for this locale, from the cache if it is there.
-    fn formatter_for(&self, kind: FormatterKind) -> Option<IcuFormatter> {
-        self.kept.get(&self.known, kind)
+    /// Calls `write` with the ICU formatter of a kind for this locale: one that was found before, else from the
+    /// cache. Returns `None` if there are no data for it.
+    fn with_formatter<T>(
+        &self,
+        kind: FormatterKind,
+        write: impl FnOnce(&IcuFormatter) -> Option<T>,
+    ) -> Option<T> {
+        for slot in &self.found {
+            match slot.get() {
+                Some((found, formatter)) if *found == kind => return write(formatter),
+                Some(_) => {}
+                None => {
+                    let formatter = self.kept.get(&self.known, kind)?;
+                    // Another thread may have been faster, with whatever kind.
+                    let _ = slot.set((kind, formatter.clone()));
+                    return write(&formatter);
+                }
+            }
+        }
+        write(&self.kept.get(&self.known, kind)?)
     }
 
-    /// Writes a date with its time of day that belongs to no zone. Returns `None` if there are no data.
-    fn format_civil(&self, civil: DateTime, kind: FormatterKind) -> Option<String> {
-        let IcuFormatter::DateTime(formatter) = self.formatter_for(kind)? else { return None };
-        let time = IcuTime::convert_from(civil.time());
-        Some(formatter.format(&IcuDateTime { date: gregorian(civil.date()), time }).to_string())
-    }
-
-    /// Writes an instant as the wall clock in this formatter's zone shows it, followed by the name or the
-    /// offset of the zone. The offset of that very instant is used, so that summer and winter time are told
-    /// apart. Returns `None` if there are no data.
-    fn format_instant(&self, instant: Timestamp, kind: FormatterKind) -> Option<String> {
-        let IcuFormatter::Zoned(formatter) = self.formatter_for(kind)? else { return None };
-        let zoned = instant.to_zoned(self.zone.clone());
-        let (date, time) = (gregorian(zoned.date()), IcuTime::convert_from(zoned.time()));
+    /// Converts an instant to what the wall clock in this formatter's zone shows, with the zone. The offset of
+    /// that very instant is used, so that summer and winter time are told apart.
+    fn zoned(&self, instant: Timestamp) -> ZonedDateTime<Gregorian, TimeZoneInfo<AtTime>> {
+        let offset = self.zone.to_offset(instant);
+        let civil = offset.to_datetime(instant);
+        let (date, time) = (gregorian(civil.date()), IcuTime::convert_from(civil.time()));
         let named = self.named.get_or_init(|| IcuZone::convert_from(&self.zone));
-        let offset = UtcOffset::convert_try_from(zoned.offset()).ok();
+        let offset = UtcOffset::convert_try_from(offset).ok();
         let zone = named.with_offset(offset).at_date_time(IcuDateTime { date, time });
-        Some(formatter.format(&ZonedDateTime { date, time, zone }).to_string())
+        ZonedDateTime { date, time, zone }
     }
+}
+
+/// Writes a formatted value into memory that is mostly enough.
+fn written(value: &impl Writeable) -> String {
+    let mut out = String::with_capacity(VALUE_CAPACITY);
+    // Writing to a string does not fail.
+    let _ = value.write_to(&mut out);
+    out
 }
 
 impl LocaleFormatter for CldrFormatter {
@@ -113,44 +140,49 @@ impl LocaleFormatter for CldrFormatter {
     }
 
     fn write(&self, value: FormatValue<'_>) -> Option<String> {
-        if let FormatValue::DateTime(civil, ..) = value {
-            return self.format_civil(civil, kind_of(value));
-        }
-        if let FormatValue::Instant(instant, ..) = value {
-            return self.format_instant(instant, kind_of(value));
-        }
-        Some(match (self.formatter_for(kind_of(value))?, value) {
-            (IcuFormatter::Date(formatter), FormatValue::Date(date, _)) => {
-                formatter.format(&gregorian(date)).to_string()
-            }
-            (IcuFormatter::Time(formatter), FormatValue::Time(time, _)) => {
-                formatter.format(&IcuTime::convert_from(time)).to_string()
-            }
-            (IcuFormatter::Number(formatter), FormatValue::Number(number, _)) => {
-                formatter.format(number.decimal()).to_string()
-            }
-            (IcuFormatter::Percent(formatter), FormatValue::Percent(hundredths)) => {
-                formatter.write(hundredths.decimal())
-            }
-            (IcuFormatter::Money(formatter), FormatValue::Money(amount, _)) => {
-                formatter.write(amount.decimal())
-            }
-            (IcuFormatter::Measure(formatter), FormatValue::Measure(value, ..)) => {
-                formatter.write(value.decimal())
-            }
-            (IcuFormatter::Relative(formatter), FormatValue::Relative { count, .. }) => {
-                formatter.write(count)
-            }
-            (IcuFormatter::List(formatter), FormatValue::List(items, _)) => {
-                formatter.format(items.iter()).to_string()
-            }
-            _ => return None,
+        self.with_formatter(kind_of(value), |formatter| {
+            Some(match (formatter, value) {
+                (IcuFormatter::Date(formatter), FormatValue::Date(date, _)) => {
+                    written(&formatter.format(&gregorian(date)))
+                }
+                (IcuFormatter::Time(formatter), FormatValue::Time(time, _)) => {
+                    written(&formatter.format(&IcuTime::convert_from(time)))
+                }
+                (IcuFormatter::DateTime(formatter), FormatValue::DateTime(civil, ..)) => {
+                    let (date, time) = (gregorian(civil.date()), IcuTime::convert_from(civil.time()));
+                    written(&formatter.format(&IcuDateTime { date, time }))
+                }
+                (IcuFormatter::Zoned(formatter), FormatValue::Instant(instant, ..)) => {
+                    written(&formatter.format(&self.zoned(instant)))
+                }
+                (IcuFormatter::Number(formatter), FormatValue::Number(number, _)) => {
+                    written(&formatter.format(number.decimal()))
+                }
+                (IcuFormatter::Percent(formatter), FormatValue::Percent(hundredths)) => {
+                    formatter.write(hundredths.decimal())
+                }
+                (IcuFormatter::Money(formatter), FormatValue::Money(amount, _)) => {
+                    written(&formatter.format(amount.decimal()))
+                }
+                (IcuFormatter::Measure(formatter), FormatValue::Measure(value, ..)) => {
+                    formatter.write(value.decimal())
+                }
+                (IcuFormatter::Relative(formatter), FormatValue::Relative { count, .. }) => {
+                    formatter.write(count)
+                }
+                (IcuFormatter::List(formatter), FormatValue::List(items, _)) => {
+                    formatter.format(items.iter()).to_string()
+                }
+                _ => return None,
+            })
         })
     }
 
     fn plural(&self, number: &DecimalNumber) -> Option<PluralForm> {
-        let IcuFormatter::Plural(rules) = self.formatter_for(FormatterKind::Plural)? else { return None };
-        Some(rules.category_for(number.decimal()).into())
+        self.with_formatter(FormatterKind::Plural, |formatter| match formatter {
+            IcuFormatter::Plural(rules) => Some(rules.category_for(number.decimal()).into()),
+            _ => None,
+        })
     }
 }
 

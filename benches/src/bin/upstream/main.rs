@@ -3,9 +3,7 @@
 //! It lists as many tools as it is told to, each with one declared header; a caller with `Authorization` gets names of
 //! its own, so that no two listings are the same. A call is answered with a constant. A stream stays open, and with
 //! `X-Bench-Every: MICROSECONDS` it has an event each time, which says when it left. With `results` its answers are long
-//! ([`results`]).
-
-mod results;
+//! ([`benches::results`]).
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -23,7 +21,7 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use tokio_stream::wrappers::ReceiverStream;
 
-use results::Results;
+use benches::results::Results;
 
 const CALLED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"done"}],"structuredContent":{"done":true},"isError":false}}"#;
 const LISTENS: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}"#;

@@ -25,7 +25,7 @@ pub(crate) enum EscapeContext {
 
 /// Writes a text of one line.
 pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
-    let text = text.trim();
+    let text = trim(text);
     let (begun, text) = match place {
         EscapeContext::Start | EscapeContext::Line | EscapeContext::Anywhere => {
             escape_line_start(text, place, out)
@@ -51,6 +51,15 @@ pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
     }
 }
 
+/// The text without white space at its ends; most have none, and begin and end in ASCII.
+#[inline]
+fn trim(text: &str) -> &str {
+    match text.as_bytes() {
+        [b'!'..=b'~'] | [b'!'..=b'~', .., b'!'..=b'~'] => text,
+        _ => text.trim(),
+    }
+}
+
 /// Whether the end of a text could end a heading.
 fn closes_heading(rest: &str, place: EscapeContext) -> bool {
     match place {
@@ -60,12 +69,22 @@ fn closes_heading(rest: &str, place: EscapeContext) -> bool {
     }
 }
 
+/// The bytes that need a look, as a table: every byte of a page is looked up here.
+#[expect(clippy::indexing_slicing, reason = "it is evaluated when this is compiled")]
+static ACTIVE: [bool; 256] = {
+    let mut active = [false; 256];
+    let mut rest: &[u8] = b"\\`*_~[]<>&|\n\t";
+    while let [byte, others @ ..] = rest {
+        active[*byte as usize] = true;
+        rest = others;
+    }
+    active
+};
+
 /// Whether a byte needs a look.
+#[inline]
 fn is_active(byte: u8) -> bool {
-    matches!(
-        byte,
-        b'\\' | b'`' | b'*' | b'_' | b'~' | b'[' | b']' | b'<' | b'>' | b'&' | b'|' | b'\n' | b'\t'
-    )
+    ACTIVE.get(usize::from(byte)) == Some(&true)
 }
 
 /// Takes the fire out of what would begin a block. Gives how many bytes were written, and the text.

@@ -155,9 +155,13 @@ fn observe_object<'a>(columns: &mut Vec<ColumnStats<'a>>, object: ValueNode<'a>)
 /// is that of its beginning.
 fn measure(value: ValueNode<'_>) -> (usize, bool) {
     match value.kind() {
-        JsonKind::String => value.text().map_or((0, true), |text| {
-            let width = char_count(text);
-            (width, width <= MAX_CELL_CHARS && !has_lines(text))
+        JsonKind::String => value.text().map_or((0, true), |text| match text.as_plain_str() {
+            // Most texts; without escapes it has no line end.
+            Some(plain) if plain.is_ascii() => (plain.len(), plain.len() <= MAX_CELL_CHARS),
+            _ => {
+                let width = char_count(text);
+                (width, width <= MAX_CELL_CHARS && !has_lines(text))
+            }
         }),
         JsonKind::Object => (1, value.is_empty()),
         JsonKind::Array => {

@@ -290,23 +290,26 @@ impl FieldMeaning {
         if is_one_of(last, &["percent", "pct"]) {
             return (Self::Percent, usize::from(!stem.is_empty()));
         }
-        let plain = [
-            (is_one_of(last, &["percentage"]), Self::Percent),
-            (
-                is_one_of(last, &["ratio", "probability", "share"]) && !is_one_of(first, &["aspect"]),
-                Self::Ratio,
-            ),
-            (is_one_of(last, &CODE_WORDS), Self::Code),
-            (is_one_of_or_plural(last, &IDENTIFIER_WORDS), Self::Name),
-            (is_one_of(last, &COORDINATE_WORDS), Self::Written),
-            (is_one_of(last, &TIME_WORDS), Self::Time),
-            (is_one_of(last, &AMOUNT_WORDS), Self::Amount),
-            (
-                is_one_of(first, &AMOUNT_WORDS) && words.get(1).is_some_and(|word| is_one_of(word, &["per"])),
-                Self::Amount,
-            ),
-        ];
-        (plain.into_iter().find(|(is, _)| *is).map_or(Self::Plain, |(_, sense)| sense), 0)
+        let is_amount_per =
+            || is_one_of(first, &AMOUNT_WORDS) && words.get(1).is_some_and(|word| is_one_of(word, &["per"]));
+        let sense = if is_one_of(last, &["percentage"]) {
+            Self::Percent
+        } else if is_one_of(last, &["ratio", "probability", "share"]) && !is_one_of(first, &["aspect"]) {
+            Self::Ratio
+        } else if is_one_of(last, &CODE_WORDS) {
+            Self::Code
+        } else if is_one_of_or_plural(last, &IDENTIFIER_WORDS) {
+            Self::Name
+        } else if is_one_of(last, &COORDINATE_WORDS) {
+            Self::Written
+        } else if is_one_of(last, &TIME_WORDS) {
+            Self::Time
+        } else if is_one_of(last, &AMOUNT_WORDS) || is_amount_per() {
+            Self::Amount
+        } else {
+            Self::Plain
+        };
+        (sense, 0)
     }
 
     /// Returns the measure or the currency that the last word of a name stands for, given the word

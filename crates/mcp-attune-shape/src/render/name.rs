@@ -80,6 +80,10 @@ pub(super) fn label(words: &[&str]) -> String {
 /// Returns whether a title only repeats a name: both have the same letters and digits, whatever their
 /// case and what stands between them.
 pub(super) fn repeats_name(title: &str, name: &str) -> bool {
+    // Most titles that repeat a name differ in the case of a letter.
+    if title.eq_ignore_ascii_case(name) {
+        return true;
+    }
     fn letters(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase)
     }

@@ -46,10 +46,7 @@ impl<'h> PageComposer<'h, '_> {
         let heads: Vec<_> =
             heads.iter().map(|(label, numbers)| ColumnHeading { label, numbers: *numbers }).collect();
         self.put(&PageBlock::Head(&heads));
-        let says = |field: &LabeledField<'_>| {
-            field.key.contains("urrency") || matches!(field.key.as_bytes(), [b't', ..])
-        };
-        let says = fields.iter().any(says);
+        let says = fields.iter().any(|field| SiblingContext::is_told_by(&field.key));
         let mut cells: Vec<InlineSpan<'h>> = Vec::new();
         for row in list.elements() {
             if self.is_full() {

@@ -5,7 +5,9 @@
 //! for each value. Data beyond [`MAX_INDEXED_BYTES`] are read from their text again each time instead,
 //! which takes longer but keeps memory in proportion to the page.
 
-use mcp_attune_wire::json::{JsonKind, JsonString, JsonWalker, SpannedValue};
+use mcp_attune_wire::json::{
+    JsonKind, JsonString, JsonWalker, SpannedElements, SpannedMembers, SpannedValue,
+};
 
 /// The longest JSON text that is indexed, in bytes: 512 KiB. Longer data are read from the text itself.
 const MAX_INDEXED_BYTES: usize = 512 << 10;
@@ -77,12 +79,10 @@ impl<'a> ValueTree<'a> {
                 ValueTreeContent::Array(self.entries_after(at))
             }
             kind => {
-                let value = walk.value();
-                let held = match (kind, value.text()) {
-                    (JsonKind::Number, _) => ValueTreeContent::Number(value.raw()),
-                    (JsonKind::Boolean, _) => ValueTreeContent::Boolean(value.raw() == "true"),
-                    (_, Some(text)) => ValueTreeContent::String(text),
-                    _ => ValueTreeContent::Null,
+                let held = match kind {
+                    JsonKind::Number => ValueTreeContent::Number(walk.value().raw()),
+                    JsonKind::Boolean => ValueTreeContent::Boolean(walk.value().raw() == "true"),
+                    _ => walk.string().map_or(ValueTreeContent::Null, ValueTreeContent::String),
                 };
                 self.entries.push(ValueTreeEntry { name, held });
                 return;
@@ -100,7 +100,7 @@ impl<'a> ValueTree<'a> {
 
     /// Returns the outermost value.
     pub(super) fn root(&self) -> ValueNode<'_> {
-        SiblingNodes(&self.entries).next().unwrap_or(ValueNode::Written(self.data))
+        SiblingNodes(&self.entries).next().map_or(ValueNode::Written(self.data), |(_, root)| root)
     }
 }
 
@@ -174,32 +174,26 @@ impl<'a> ValueNode<'a> {
         }
     }
 
-    /// Returns what is inside of the value: the indexed nodes, or the value whose text has to be read.
-    /// One of the two is always empty.
-    fn inside(self) -> (SiblingNodes<'a>, Option<SpannedValue<'a>>) {
+    /// Iterates over the elements of a list; empty for any other value.
+    pub(super) fn elements(self) -> NodeElements<'a> {
         match self {
-            Self::Written(value) => (SiblingNodes(&[]), Some(value)),
-            Self::Kept { inside, .. } => (SiblingNodes(inside), None),
+            Self::Written(value) => NodeElements::Written(value.elements()),
+            Self::Kept { own: ValueTreeEntry { held: ValueTreeContent::Array(_), .. }, inside } => {
+                NodeElements::Kept(SiblingNodes(inside))
+            }
+            Self::Kept { .. } => NodeElements::Kept(SiblingNodes(&[])),
         }
     }
 
-    /// Iterates over the elements of a list; empty for any other value.
-    pub(super) fn elements(self) -> impl Iterator<Item = ValueNode<'a>> {
-        let (kept, written) = self.inside();
-        let kept = kept
-            .filter(|node| matches!(node, ValueNode::Kept { own: ValueTreeEntry { name: None, .. }, .. }));
-        kept.chain(written.into_iter().flat_map(SpannedValue::elements).map(ValueNode::Written))
-    }
-
     /// Iterates over the members of an object in the order of the text; empty for any other value.
-    pub(super) fn members(self) -> impl Iterator<Item = (JsonString<'a>, ValueNode<'a>)> {
-        let (kept, written) = self.inside();
-        let kept = kept.filter_map(|node| match node {
-            ValueNode::Kept { own, .. } => Some((own.name?, node)),
-            ValueNode::Written(_) => None,
-        });
-        let written = written.into_iter().flat_map(SpannedValue::members);
-        kept.chain(written.map(|(name, value)| (name, ValueNode::Written(value))))
+    pub(super) fn members(self) -> NodeMembers<'a> {
+        match self {
+            Self::Written(value) => NodeMembers::Written(value.members()),
+            Self::Kept { own: ValueTreeEntry { held: ValueTreeContent::Object(_), .. }, inside } => {
+                NodeMembers::Kept(SiblingNodes(inside))
+            }
+            Self::Kept { .. } => NodeMembers::Kept(SiblingNodes(&[])),
+        }
     }
 
     /// Returns the first member of an object with this decoded name, or `None`. Takes a pass over the
@@ -209,13 +203,51 @@ impl<'a> ValueNode<'a> {
     }
 }
 
-/// Iterates over values that stand beside each other in the index, and skips what is inside of each.
-struct SiblingNodes<'a>(&'a [ValueTreeEntry<'a>]);
+/// The elements of a list: see [`ValueNode::elements`].
+pub(super) enum NodeElements<'a> {
+    Kept(SiblingNodes<'a>),
+    Written(SpannedElements<'a>),
+}
 
-impl<'a> Iterator for SiblingNodes<'a> {
+impl<'a> Iterator for NodeElements<'a> {
     type Item = ValueNode<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<ValueNode<'a>> {
+        match self {
+            Self::Kept(nodes) => nodes.next().map(|(_, node)| node),
+            Self::Written(elements) => elements.next().map(ValueNode::Written),
+        }
+    }
+}
+
+/// The members of an object: see [`ValueNode::members`].
+pub(super) enum NodeMembers<'a> {
+    Kept(SiblingNodes<'a>),
+    Written(SpannedMembers<'a>),
+}
+
+impl<'a> Iterator for NodeMembers<'a> {
+    type Item = (JsonString<'a>, ValueNode<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<(JsonString<'a>, ValueNode<'a>)> {
+        match self {
+            Self::Kept(nodes) => nodes.next().and_then(|(name, node)| Some((name?, node))),
+            Self::Written(members) => members.next().map(|(name, value)| (name, ValueNode::Written(value))),
+        }
+    }
+}
+
+/// Iterates over values that stand beside each other in the index, with their names, and skips what is
+/// inside of each.
+pub(super) struct SiblingNodes<'a>(&'a [ValueTreeEntry<'a>]);
+
+impl<'a> Iterator for SiblingNodes<'a> {
+    type Item = (Option<JsonString<'a>>, ValueNode<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
         let (own, rest) = self.0.split_first()?;
         let inside = match own.held {
             ValueTreeContent::Object(inside) | ValueTreeContent::Array(inside) => {
@@ -225,7 +257,7 @@ impl<'a> Iterator for SiblingNodes<'a> {
         };
         let (inside, rest) = rest.split_at_checked(inside)?;
         self.0 = rest;
-        Some(ValueNode::Kept { own, inside })
+        Some((own.name, ValueNode::Kept { own, inside }))
     }
 }
 

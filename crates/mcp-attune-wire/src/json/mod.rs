@@ -320,8 +320,8 @@ impl<'a> SpannedMembers<'a> {
     pub(crate) fn next_entry(&mut self) -> Option<(usize, JsonString<'a>, SpannedValue<'a>)> {
         let bytes = self.text.as_bytes();
         let start = self.at + bytes.get(self.at..)?.iter().position(|byte| *byte == b'"')? + 1;
-        let end = skip_string(bytes, start);
-        let name = JsonString::new(self.text.get(start..end.saturating_sub(1))?);
+        let (end, has_escapes) = skip_string(bytes, start);
+        let name = JsonString::scanned(self.text.get(start..end.saturating_sub(1))?, has_escapes);
         let colon = end + bytes.get(end..)?.iter().position(|byte| *byte == b':')? + 1;
         let from = colon + bytes.get(colon..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
         let to = skip_value(bytes, from);

@@ -1,16 +1,38 @@
 //! Going over text quickly: to the next byte that matters, or to the end of a value that was checked before.
 
-/// The offset after the closing quote of a string whose inside begins at `at`, in checked text.
-pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
+/// The offset after the closing quote of a string whose inside begins at `at`, in checked text, and whether a backslash
+/// stands before it.
+pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> (usize, bool) {
+    let mut has_escapes = false;
     loop {
-        at = find_special(bytes, at);
+        at = find_quote_or_backslash(bytes, at);
         match bytes.get(at) {
-            Some(b'\\') => at += 2,
-            Some(b'"') => return at + 1,
-            Some(_) => at += 1,
-            None => return bytes.len(),
+            Some(b'\\') => {
+                has_escapes = true;
+                at += 2;
+            }
+            Some(_) => return (at + 1, has_escapes),
+            None => return (bytes.len(), has_escapes),
         }
     }
+}
+
+/// The first offset from `at` on whose byte is a quote or a backslash: checked text has no control characters in its
+/// strings.
+#[inline]
+fn find_quote_or_backslash(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*word);
+        let found = (mark_equal(word, b'"') | mark_equal(word, b'\\')) & HIGH_BITS;
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|byte| !matches!(byte, b'"' | b'\\')) {
+        at += 1;
+    }
+    at
 }
 
 /// The offset after the value that begins at `at`, in checked text.
@@ -18,7 +40,7 @@ pub(super) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
     let mut open = 0usize;
     while let Some(byte) = bytes.get(at) {
         at = match byte {
-            b'"' => skip_string(bytes, at + 1),
+            b'"' => skip_string(bytes, at + 1).0,
             b'{' | b'[' => {
                 open += 1;
                 at + 1
@@ -28,20 +50,23 @@ pub(super) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
                 open -= 1;
                 at + 1
             }
-            b',' | b' ' | b'\t' | b'\n' | b'\r' if open == 0 => return at,
-            _ => {
-                at += 1;
-                if open == 0 {
-                    continue;
-                }
-                at
-            }
+            _ if open == 0 => return skip_scalar(bytes, at),
+            _ => at + 1,
         };
         if open == 0 {
             return at;
         }
     }
     bytes.len()
+}
+
+/// The offset after the number, `true`, `false` or `null` that begins at `at`.
+#[inline]
+fn skip_scalar(bytes: &[u8], at: usize) -> usize {
+    let ends =
+        |byte: &u8| matches!(byte, b',' | b' ' | b'\t' | b'\n' | b'\r' | b'}' | b']' | b'{' | b'[' | b'"');
+    let rest = bytes.get(at..).unwrap_or_default();
+    at + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;

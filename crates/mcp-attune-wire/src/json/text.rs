@@ -3,7 +3,6 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cmp::Ordering;
 
 use super::skip::has_escapes;
 
@@ -11,11 +10,18 @@ use super::skip::has_escapes;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JsonString<'a> {
     raw: &'a str,
+    /// Whether a backslash is in it, so that it is looked for once.
+    has_escapes: bool,
 }
 
 impl<'a> JsonString<'a> {
     pub(crate) fn new(raw: &'a str) -> Self {
-        Self { raw }
+        Self { raw, has_escapes: has_escapes(raw.as_bytes()) }
+    }
+
+    /// The inside of a string whose end was found already, and whether escapes were on the way there.
+    pub(crate) fn scanned(raw: &'a str, has_escapes: bool) -> Self {
+        Self { raw, has_escapes }
     }
 
     /// What stands between the quotes, escapes and all.
@@ -28,7 +34,7 @@ impl<'a> JsonString<'a> {
     #[must_use]
     #[inline]
     pub fn as_plain_str(self) -> Option<&'a str> {
-        (!has_escapes(self.raw.as_bytes())).then_some(self.raw)
+        (!self.has_escapes).then_some(self.raw)
     }
 
     /// The text itself, or `None` where an escape names half a surrogate pair, which is no character.
@@ -51,12 +57,12 @@ impl<'a> JsonString<'a> {
 
     /// Whether the decoded text is `other`.
     #[must_use]
+    #[inline]
     pub fn is(self, other: &str) -> bool {
-        // An escape is longer than what it stands for, so only a longer text can hold one.
-        match self.raw.len().cmp(&other.len()) {
-            Ordering::Less => false,
-            Ordering::Equal => self.raw == other && self.as_plain_str().is_some(),
-            Ordering::Greater => self.as_plain_str().is_none() && self.chars().eq(other.chars().map(Some)),
+        match self.as_plain_str() {
+            Some(plain) => plain == other,
+            // An escape is longer than what it stands for.
+            None => self.raw.len() > other.len() && self.chars().eq(other.chars().map(Some)),
         }
     }
 

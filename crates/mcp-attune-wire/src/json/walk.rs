@@ -55,6 +55,20 @@ impl<'a> JsonWalker<'a> {
         SpannedValue { raw, span: ByteSpan::new(self.base + from, self.base + self.at) }
     }
 
+    /// The string that begins here, which is passed over; `None` for any other value, which is not.
+    #[inline]
+    pub fn string(&mut self) -> Option<JsonString<'a>> {
+        (self.kind() == JsonKind::String).then(|| self.pass_string(self.at + 1))
+    }
+
+    /// Passes over the string whose inside begins at `start`.
+    #[inline]
+    fn pass_string(&mut self, start: usize) -> JsonString<'a> {
+        let (end, has_escapes) = skip_string(self.text.as_bytes(), start);
+        self.at = end;
+        JsonString::scanned(self.text.get(start..end.saturating_sub(1)).unwrap_or_default(), has_escapes)
+    }
+
     /// Goes over the members of an object; any other value is passed over. A value that is left alone is too.
     pub fn members(&mut self, mut each: impl FnMut(JsonString<'a>, &mut Self)) {
         if self.kind() != JsonKind::Object {
@@ -64,9 +78,7 @@ impl<'a> JsonWalker<'a> {
         self.at += 1;
         while let Some(b'"') = self.next_significant_byte() {
             let start = self.at + 1;
-            let end = skip_string(self.text.as_bytes(), start);
-            let name = JsonString::new(self.text.get(start..end.saturating_sub(1)).unwrap_or_default());
-            self.at = end;
+            let name = self.pass_string(start);
             self.next_significant_byte();
             self.at += 1;
             self.next_significant_byte();

@@ -52,7 +52,7 @@ impl ScannedName {
     pub(crate) fn text<'t>(&self, text: &'t str) -> JsonString<'t> {
         let start = self.start as usize;
         let end = start + (self.len & !ESCAPED) as usize;
-        JsonString::new(text.get(start..end).unwrap_or_default())
+        JsonString::scanned(text.get(start..end).unwrap_or_default(), self.is_escaped())
     }
 
     /// Whether the name, its escapes decoded, is `wanted`.
@@ -61,9 +61,7 @@ impl ScannedName {
         if self.mark != wanted.mark {
             return false;
         }
-        let name = self.text(text);
-        let escaped = self.len & ESCAPED != 0;
-        if escaped { name.is(wanted.name) } else { name.as_written() == wanted.name }
+        self.text(text).is(wanted.name)
     }
 
     /// The order of two names by their decoded characters.

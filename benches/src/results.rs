@@ -11,17 +11,19 @@ const ROWS: u64 = 28;
 const SLOT: char = '\u{1}';
 
 /// The tool whose results are asked for.
-const TOOL: &str = r#"{"name":"find_trains","title":"Find trains","description":"Trains between two stations, with their platforms, departures and prices","inputSchema":{"type":"object","properties":{"from":{"type":"string","title":"From"},"to":{"type":"string","title":"To"}}},"outputSchema":{"title":"Trains","type":"object","required":["from","to","trains"],"properties":{"from":{"type":"string","title":"From"},"to":{"type":"string","title":"To"},"trains":{"type":"array","title":"Trains","items":{"type":"object","properties":{"train":{"type":"string","title":"Train"},"platform":{"type":"integer","title":"Platform"},"departs":{"type":"string","format":"date-time","title":"Departs"},"reference":{"type":"integer","title":"Reference"},"price_chf":{"type":"number","title":"Price"}}}}}}}"#;
+pub const TOOL: &str = r#"{"name":"find_trains","title":"Find trains","description":"Trains between two stations, with their platforms, departures and prices","inputSchema":{"type":"object","properties":{"from":{"type":"string","title":"From"},"to":{"type":"string","title":"To"}}},"outputSchema":{"title":"Trains","type":"object","required":["from","to","trains"],"properties":{"from":{"type":"string","title":"From"},"to":{"type":"string","title":"To"},"trains":{"type":"array","title":"Trains","items":{"type":"object","properties":{"train":{"type":"string","title":"Train"},"platform":{"type":"integer","title":"Platform"},"departs":{"type":"string","format":"date-time","title":"Departs"},"reference":{"type":"integer","title":"Reference"},"price_chf":{"type":"number","title":"Price"}}}}}}}"#;
 
 /// The answers of a server with so many tools.
-pub(crate) struct Results {
+pub struct Results {
     /// The text of a result between its numbers.
     parts: Vec<String>,
     listing: String,
 }
 
 impl Results {
-    pub(crate) fn new(tools: usize) -> Self {
+    /// Makes them. The first tool is [`TOOL`].
+    #[must_use]
+    pub fn new(tools: usize) -> Self {
         let data = data();
         let text = data.replace('"', "\\\"");
         let result = format!(
@@ -31,7 +33,8 @@ impl Results {
     }
 
     /// The result of the call with this number.
-    pub(crate) fn result(&self, request: &[u8], number: u64) -> String {
+    #[must_use]
+    pub fn result(&self, request: &[u8], number: u64) -> String {
         let mut answer = begun(request);
         let Some((last, parts)) = self.parts.split_last() else { return answer };
         for (part, row) in parts.iter().zip((0..ROWS).cycle()) {
@@ -41,7 +44,9 @@ impl Results {
         answer + last
     }
 
-    pub(crate) fn listing(&self, request: &[u8]) -> String {
+    /// The listing of all tools.
+    #[must_use]
+    pub fn listing(&self, request: &[u8]) -> String {
         begun(request) + &self.listing
     }
 }
