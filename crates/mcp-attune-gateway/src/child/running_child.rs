@@ -88,8 +88,10 @@ impl RunningChild {
             let lines = BoundedLineReader::new(pipes.stdout, limit);
             let (by_itself, code) = read_until_end(lines, &mut process, stops, &listener).await;
             // Before the other end is closed: what is left in a pipe is gone with it.
-            let unread =
-                !wrote.load(Ordering::Relaxed) || unread.is_some_and(|input| input.has_unread_bytes());
+            let left = unread.as_ref().is_some_and(process::UnreadInput::has_unread_bytes);
+            // It holds the input open, too.
+            drop(unread);
+            let unread = !wrote.load(Ordering::Relaxed) || left;
             listener.on_end(ChildEnd { by_itself, code, unread });
             // This closes its input.
             carrying.abort();
@@ -148,4 +150,46 @@ async fn read_until_end(
     })
     .await;
     (true, over.ok().and_then(process::exit_code))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::sync::Mutex;
+
+    use mcp_attune_process::process::{ProgramEnvironment, StderrTarget};
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// Tells when the process has exited.
+    struct ExitListener(Mutex<Option<oneshot::Sender<()>>>);
+
+    impl ChildOutputHandler for ExitListener {
+        fn on_line(self: &Arc<Self>, _: BoundedLine) {}
+
+        fn on_end(self: &Arc<Self>, _: ChildEnd) {}
+
+        fn on_exit(self: &Arc<Self>) {
+            let told = self.0.lock().unwrap().take();
+            told.unwrap().send(()).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_child_that_was_sent_nothing_finds_the_end_of_its_input() {
+        let program = Program {
+            name: "cat".to_owned(),
+            arguments: Vec::new(),
+            directory: None,
+            environment: ProgramEnvironment::Inherited(Vec::new()),
+            stderr: StderrTarget::Inherited,
+        };
+        let (to, exited) = oneshot::channel();
+        let (_all, all_stop) = watch::channel(false);
+        let listener = Arc::new(ExitListener(Mutex::new(Some(to))));
+        let child = RunningChild::start(&program, 1000, all_stop, listener).unwrap();
+        child.stop();
+        // It would be sent a signal two seconds later.
+        timeout(Duration::from_millis(1500), exited).await.unwrap().unwrap();
+    }
 }
