@@ -46,10 +46,8 @@ impl Supervisor {
             let heard = call.next().await.ok_or(UpstreamError::Broken)?;
             Ok(Ok((call, heard)))
         };
-        let first = timeout(self.options().first_byte, first)
-            .await
-            .map_err(|_| UpstreamError::FirstByteTimeout)??;
-        let (call, heard) = match first {
+        let first = timeout(self.options().first_byte, first).await;
+        let (call, heard) = match first.map_err(|_| UpstreamError::FirstByteTimeout)?? {
             Ok(first) => first,
             Err(refused) => return Ok(refused),
         };
