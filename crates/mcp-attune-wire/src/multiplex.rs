@@ -31,6 +31,7 @@ use alloc::vec::Vec;
 use crate::correlate::{
     NotificationSubject, PROGRESS_TOKEN, notification_subject, progress_token, subscription_id,
 };
+use crate::document::Document;
 use crate::json::{ByteSpan, JsonString, SpannedValue};
 use crate::message::{Message, MessageKind};
 use crate::protocol::meta::SUBSCRIPTION_ID;
@@ -122,6 +123,19 @@ fn referenced_request<'a>(message: &Message<'a>) -> Option<SpannedValue<'a>> {
         NotificationSubject::Progress(named) | NotificationSubject::Cancelled(named) => named,
         NotificationSubject::Server | NotificationSubject::Other => None,
     }
+}
+
+/// Returns the number of the request that an id stands for, which stands alone as JSON: that of an answer of which nothing
+/// else was kept.
+///
+/// ```
+/// use mcp_attune_wire::multiplex::parse_number;
+///
+/// assert_eq!(["7", "7.0", "\"7\"", "\"seven\""].map(parse_number), [Some(7), Some(7), Some(7), None]);
+/// ```
+#[must_use]
+pub fn parse_number(id: &str) -> Option<u64> {
+    parse_request_number(Document::parse(id.as_bytes()).ok()?.root())
 }
 
 /// A number of ours. Some servers give a number back as a string.

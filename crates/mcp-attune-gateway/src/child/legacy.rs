@@ -85,8 +85,8 @@ impl Supervisor {
         Ok(answer::unsupported_version(message, said.unwrap_or(version::ASSUMED), &speaks.versions))
     }
 
-    /// Opens a session: starts a child, passes `initialize` to it, and answers with the first message of the
-    /// child, which is taken for its answer, and a new session id.
+    /// Opens a session: starts a child, passes `initialize` to it, and answers with the child's answer and a new
+    /// session id. What the child says before its answer waits on the GET stream.
     ///
     /// The whole of it, with a pause before the start and the wait for a free slot, is limited by
     /// `first_byte`; after that the child is ended and the caller gets `UpstreamError::FirstByteTimeout`. The
@@ -101,14 +101,13 @@ impl Supervisor {
             self.wait_for_backoff().await?;
             let session = self.open_session(keys).await?;
             let sent = session.send(std::slice::from_ref(message)).await;
-            let mut reader = match sent {
+            let reader = match sent {
                 Ok(reader) => reader.ok_or(UpstreamError::Broken)?,
                 Err(SessionSendError::Failed(error)) => return Err(error),
                 // Nothing else was asked yet.
                 Err(SessionSendError::InUse | SessionSendError::Over) => return Err(UpstreamError::Broken),
             };
-            let heard = reader.next().await.ok_or(UpstreamError::Broken)??;
-            reader.forget();
+            let heard = reader.answer().await.ok_or(UpstreamError::Broken)??;
             Ok((session, heard))
         });
         let (session, heard) = session.await.map_err(|_| UpstreamError::FirstByteTimeout)??;

@@ -295,9 +295,14 @@ impl ChildOutputHandler for SessionHub {
             Ok(text) => self.receive_message(&text),
             Err(long) => {
                 let Some(long) = long else { return };
-                let mut state = self.state();
-                let key = long.id.as_deref().and_then(Id::parse);
-                state.streams.fail(key.as_ref(), UpstreamError::TooLarge);
+                let streams = &mut self.state().streams;
+                match (long.kind, long.id.as_deref().and_then(Id::parse)) {
+                    (MessageKind::Answer, Some(id)) => streams.fail(&id, UpstreamError::TooLarge),
+                    // Which calls it answers is not known, and none of them would get another answer.
+                    (MessageKind::Batch, _) => streams.fail_all(UpstreamError::TooLarge),
+                    // Nobody waits for anything else.
+                    _ => {}
+                }
             }
         }
     }
@@ -307,7 +312,7 @@ impl ChildOutputHandler for SessionHub {
         let never_answered = !self.state().answered;
         if end.by_itself && never_answered {
             self.backoff().note_end(self.started);
-            self.state().streams.fail(None, UpstreamError::Ended(end.code));
+            self.state().streams.fail_all(UpstreamError::Ended(end.code));
         }
         self.close();
     }
@@ -374,6 +379,20 @@ impl LegacyStreamReader {
 
     pub(super) async fn next(&mut self) -> Option<Result<LegacyStreamEvent, UpstreamError>> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// Waits for the answer on a stream that has one only, and drops the stream. What the child said before the
+    /// answer is put on the GET stream, because the caller gets nothing but the answer here.
+    pub(super) async fn answer(mut self) -> Option<Result<LegacyStreamEvent, UpstreamError>> {
+        loop {
+            match self.next().await? {
+                Ok(event) if !event.is_answer => {}
+                answer => {
+                    self.hub.state().streams.move_to_get(self.stream);
+                    return Some(answer);
+                }
+            }
+        }
     }
 
     /// Drops the stream with all that is kept of it: its caller got the answer in one piece, and has nothing

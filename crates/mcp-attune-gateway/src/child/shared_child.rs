@@ -341,7 +341,8 @@ impl ChildOutputHandler for SharedCallTable {
         match self.complaints.accept_line(line) {
             Ok(text) => self.receive_child_message(&text),
             Err(long) => {
-                let number = long.and_then(|long| long.id?.parse().ok());
+                let answer = long.filter(|long| long.kind == MessageKind::Answer);
+                let number = answer.and_then(|long| multiplex::parse_number(&long.id?));
                 if let Some(entry) = number.and_then(|number| self.remove(number)) {
                     entry.send(CallUpdate::Failed(UpstreamError::TooLarge));
                 }
@@ -427,6 +428,8 @@ impl Drop for SharedCall {
 
 #[cfg(test)]
 mod tests {
+    use mcp_attune_process::lines::OverlongLine;
+
     use super::*;
 
     #[tokio::test]
@@ -459,6 +462,34 @@ mod tests {
             last = Some(heard);
         }
         assert!(matches!(last, Some(CallUpdate::Failed(UpstreamError::SlowCaller))), "{last:?}");
+    }
+
+    #[test]
+    fn an_overlong_answer_is_known_by_its_number_in_every_spelling_and_other_messages_strike_nobody() {
+        let request = br#"{"jsonrpc":"2.0","id":"a","method":"m"}"#;
+        let (_, names) = multiplex::number_request(&Message::parse(request).unwrap(), 7).unwrap();
+        for (id, kind, fails) in [
+            ("7", MessageKind::Answer, true),
+            ("7.0", MessageKind::Answer, true),
+            ("\"7\"", MessageKind::Answer, true),
+            ("8", MessageKind::Answer, false),
+            ("7", MessageKind::Request, false),
+        ] {
+            let table = Arc::new(SharedCallTable {
+                calls: Mutex::new(SharedCalls::new()),
+                complaints: ChildOutputLog::new("test"),
+                backoff: Arc::default(),
+                started: Instant::now(),
+            });
+            let (to, mut from) = mpsc::unbounded_channel();
+            let entry =
+                SharedCallEntry { names: names.clone(), to, waiting: Arc::default(), given_up: false };
+            table.calls().running.insert(7, entry);
+            let (start, length, id) = (Vec::new(), 1 << 30, Some(id.to_owned()));
+            table.on_line(BoundedLine::TooLong(OverlongLine { start, length, id: id.clone(), kind }));
+            let failed = matches!(from.try_recv(), Ok(CallUpdate::Failed(UpstreamError::TooLarge)));
+            assert_eq!(failed, fails, "{id:?} {kind:?}");
+        }
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub(super) struct LegacyStreamEvent {
     pub(super) place: LegacyEventId,
     /// The message, as the child wrote it.
     pub(super) text: Arc<str>,
+    /// Whether it is the answer to a call, a result or an error.
+    pub(super) is_answer: bool,
     /// Whether it is an answer with an `error`.
     pub(super) is_error: bool,
 }
@@ -227,6 +229,7 @@ impl LegacyStreams {
         stream.events.push_back(LegacyStreamEvent {
             place,
             text: Arc::from(text),
+            is_answer: message.kind() == MessageKind::Answer,
             is_error: message.is_error(),
         });
         self.kept += text.len() + EVENT_OVERHEAD;
@@ -257,46 +260,73 @@ impl LegacyStreams {
     }
 
     /// Drops events until what is kept is within the bound: the oldest that a reader has taken, from the
-    /// oldest stream that has one, else the oldest of the first stream that has more than one.
+    /// oldest stream that has one, else the oldest that is no answer and not the last of its stream.
     ///
-    /// The last event of a stream stays until a reader has taken it, so that the answer to a call is not
-    /// lost. A slow reader can find earlier events gone; it goes on with the next one that is there.
+    /// An answer stays until a reader has taken it, and so does the last event of a stream: a call is
+    /// answered once. A slow reader can find earlier events gone; it goes on with the next one that is there.
     fn shrink(&mut self) {
         while self.kept > self.most {
             let heard = |stream: &LegacyStream| {
-                stream.events.front().is_some_and(|event| event.place.event <= stream.heard)
+                stream.events.front().is_some_and(|event| event.place.event <= stream.heard).then_some(0)
             };
-            let number = self.streams.iter().find(|(_, stream)| heard(stream)).map(|(number, _)| *number);
-            let crowded =
-                || self.streams.iter().find(|(_, stream)| stream.events.len() > 1).map(|(number, _)| *number);
-            let Some(number) = number.or_else(crowded) else { return };
-            let Some(event) = self.streams.get_mut(&number).and_then(|stream| stream.events.pop_front())
-            else {
+            let missable = |stream: &LegacyStream| {
+                let earlier = stream.events.len().saturating_sub(1);
+                stream.events.iter().take(earlier).position(|event| !event.is_answer)
+            };
+            let Some(event) = self.remove_first(heard).or_else(|| self.remove_first(missable)) else {
                 return;
             };
             self.kept -= event.text.len() + EVENT_OVERHEAD;
         }
     }
 
-    /// Ends a call with an error instead of an answer. Where `id` is `None`, or no running call has it, all
-    /// running calls end so.
-    pub(super) fn fail(&mut self, id: Option<&Id>, error: UpstreamError) {
-        let failed: Vec<u64> = match id.and_then(|id| self.calls.remove(id)) {
-            Some(stream) => vec![stream],
-            None => self.calls.drain().map(|(_, stream)| stream).collect(),
-        };
-        for number in failed {
-            if let Some(stream) = self.streams.get_mut(&number) {
-                stream.failed = Some(error);
-            }
-            self.expect_one_less(number);
+    /// Removes an event from the first stream in which `find` finds one. It returns the position.
+    fn remove_first(&mut self, find: impl Fn(&LegacyStream) -> Option<usize>) -> Option<LegacyStreamEvent> {
+        self.streams.values_mut().find_map(|stream| find(stream).and_then(|at| stream.events.remove(at)))
+    }
+
+    /// Ends the call with this id with an error instead of an answer. Does nothing where no such call runs.
+    pub(super) fn fail(&mut self, id: &Id, error: UpstreamError) {
+        if let Some(stream) = self.calls.remove(id) {
+            self.fail_stream(stream, error);
         }
+    }
+
+    /// Ends all running calls with an error.
+    pub(super) fn fail_all(&mut self, error: UpstreamError) {
+        let running: Vec<u64> = self.calls.drain().map(|(_, stream)| stream).collect();
+        running.into_iter().for_each(|stream| self.fail_stream(stream, error));
+    }
+
+    fn fail_stream(&mut self, number: u64, error: UpstreamError) {
+        if let Some(stream) = self.streams.get_mut(&number) {
+            stream.failed = Some(error);
+        }
+        self.expect_one_less(number);
+    }
+
+    /// Moves what is not the answer from a stream to the one of GET, and drops the stream: its caller got the
+    /// answer in one piece, and nothing else of it.
+    pub(super) fn move_to_get(&mut self, number: u64) {
+        let Some(stream) = self.streams.remove(&number) else { return };
+        let (Some(get), mut kept) = (self.streams.get_mut(&GET_STREAM), self.kept) else { return };
+        for mut event in stream.events {
+            if event.is_answer {
+                kept -= event.text.len() + EVENT_OVERHEAD;
+                continue;
+            }
+            get.last += 1;
+            event.place = LegacyEventId { stream: GET_STREAM, event: get.last };
+            get.events.push_back(event);
+        }
+        get.wake();
+        self.kept = kept;
     }
 
     /// Ends everything with the session: running calls fail with [`UpstreamError::Broken`], and the GET
     /// stream ends.
     pub(super) fn close(&mut self) {
-        self.fail(None, UpstreamError::Broken);
+        self.fail_all(UpstreamError::Broken);
         if let Some(stream) = self.streams.get_mut(&GET_STREAM) {
             stream.over = true;
             stream.wake();
@@ -316,9 +346,10 @@ impl LegacyStreams {
     /// Whether the stream is known and all events after this one are kept, so that a reader would miss
     /// nothing.
     pub(super) fn can_resume_after(&self, place: LegacyEventId) -> bool {
-        let first =
-            |stream: &LegacyStream| stream.events.front().map_or(stream.last, |event| event.place.event - 1);
-        let here = |stream: &LegacyStream| (first(stream)..=stream.last).contains(&place.event);
+        let here = |stream: &LegacyStream| {
+            let kept = stream.events.iter().filter(|event| event.place.event > place.event).count();
+            stream.last.checked_sub(place.event) == u64::try_from(kept).ok()
+        };
         self.streams.get(&place.stream).is_some_and(here)
     }
 
@@ -499,6 +530,37 @@ mod tests {
         );
         streams.forget(one);
         assert_eq!(streams.kept, 0);
+    }
+
+    #[test]
+    fn no_answer_of_a_batch_is_dropped_before_it_is_read() {
+        let mut streams = streams();
+        let batch: Vec<_> = [1, 2, 3]
+            .map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#))
+            .into_iter()
+            .collect();
+        let batch: Vec<_> = batch.iter().map(|text| Message::parse(text.as_bytes()).unwrap()).collect();
+        let stream = streams.open(batch.iter()).unwrap().unwrap();
+        let large = "x".repeat(8_000);
+        for id in [1, 2, 3] {
+            put(&mut streams, LOG);
+            put(&mut streams, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"{large}"}}"#));
+        }
+        let kept: Vec<_> = streams.streams[&stream].events.iter().map(|event| event.is_answer).collect();
+        assert_eq!(kept, [true, true, true], "what is no answer makes room");
+        let from = |event| streams.can_resume_after(LegacyEventId { stream, event });
+        assert!(!from(0) && !from(2) && !from(4), "a log line is gone in between");
+        assert!(from(5) && from(6) && !from(7));
+    }
+
+    #[test]
+    fn an_error_for_a_call_that_does_not_run_strikes_no_other() {
+        let mut streams = streams();
+        let one = ask(&mut streams, r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
+        streams.fail(&Id::parse("2").unwrap(), UpstreamError::TooLarge);
+        assert!(!streams.is_over(one, 0) && streams.has_running_calls());
+        streams.fail(&Id::parse("1").unwrap(), UpstreamError::TooLarge);
+        assert_eq!(streams.streams[&one].failed, Some(UpstreamError::TooLarge));
     }
 
     #[test]

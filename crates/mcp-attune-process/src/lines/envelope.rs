@@ -1,19 +1,23 @@
-//! Finds the `id` of a JSON-RPC message that is too long to be kept, while its bytes pass by.
+//! Finds the `id` and the kind of a JSON-RPC message that is too long to be kept, while its bytes pass by.
 //!
 //! When an answer exceeds the limit of a line, it is thrown away. Its id still tells which request waits for
-//! it, so that request can be failed at once instead of timing out.
+//! it, so that request can be failed at once instead of timing out. For a request or a notification nobody
+//! waits, whatever its id is.
+
+use mcp_attune_wire::message::MessageKind;
 
 /// Maximum length of an id in bytes as written, quotes included. The id of a request is never longer, so a
 /// longer one cannot belong to anybody who waits.
 const MAX_KEPT_ID_BYTES: usize = 1024;
 
-/// An incremental scanner that looks for the top-level member `id` of a JSON object, fed in pieces of any size.
+/// An incremental scanner that looks for the top-level members `id` and `method` of a JSON object, fed in pieces of any
+/// size.
 ///
 /// It keeps at most one name or id and a nesting depth, never the message. It does not validate: what is not
 /// JSON gives no id, or a wrong one, so the result must only be used to find out who waits. Of several members
 /// named `id` the last counts.
 #[derive(Debug, Default)]
-pub(super) struct IdFinder {
+pub(super) struct EnvelopeScanner {
     /// How many objects and arrays are open. The members of the message itself are at depth 1.
     depth: usize,
     /// Whether the next byte is inside a string.
@@ -24,14 +28,18 @@ pub(super) struct IdFinder {
     /// At depth 1, the member name that is being read, or the value of `id` so far, as written. Bounded by
     /// `MAX_KEPT_ID_BYTES` and one byte more, which tells that the bound was exceeded.
     text: Vec<u8>,
-    state: IdFinderState,
+    state: EnvelopeScannerState,
     /// The value of the last complete member `id`.
     id: Option<Vec<u8>>,
+    /// Whether there is a member `method`.
+    has_method: bool,
+    /// Whether the text begins as an array.
+    is_array: bool,
 }
 
 /// Where in the members of the message the scanner is, ignoring everything that is nested deeper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum IdFinderState {
+enum EnvelopeScannerState {
     /// Before or inside a member name.
     #[default]
     Name,
@@ -41,7 +49,7 @@ enum IdFinderState {
     Value { id: bool },
 }
 
-impl IdFinder {
+impl EnvelopeScanner {
     /// Scans the next bytes of the message. Strings below the top level are skipped with `memchr`, because a
     /// long message is long on account of its texts.
     pub(super) fn feed(&mut self, mut piece: &[u8]) {
@@ -56,6 +64,18 @@ impl IdFinder {
         }
     }
 
+    /// Returns what kind of message it was. One without a `method` and without an id that could be found is
+    /// [`MessageKind::Other`]: nobody waits for it.
+    pub(super) fn kind(&self) -> MessageKind {
+        match (self.has_method, self.id.is_some()) {
+            _ if self.is_array => MessageKind::Batch,
+            (true, true) => MessageKind::Request,
+            (true, false) => MessageKind::Notification,
+            (false, true) => MessageKind::Answer,
+            (false, false) => MessageKind::Other,
+        }
+    }
+
     /// Returns the id as written, such as `7` or `"a"`. `None` if there was none at the top level, if it was
     /// longer than the bound, an object or an array, or not UTF-8.
     pub(super) fn into_id(self) -> Option<String> {
@@ -63,10 +83,10 @@ impl IdFinder {
     }
 
     fn feed_byte(&mut self, byte: u8) {
-        let is_id = self.state == IdFinderState::Value { id: true };
+        let is_id = self.state == EnvelopeScannerState::Value { id: true };
         let outer = self.depth == 1;
         if self.string {
-            if outer && (is_id || self.state == IdFinderState::Name) {
+            if outer && (is_id || self.state == EnvelopeScannerState::Name) {
                 self.keep_byte(byte);
             }
             match byte {
@@ -80,14 +100,17 @@ impl IdFinder {
         match byte {
             b'"' => {
                 self.string = true;
-                if outer && self.state == IdFinderState::Name {
+                if outer && self.state == EnvelopeScannerState::Name {
                     self.text.clear();
                 }
-                if outer && (is_id || self.state == IdFinderState::Name) {
+                if outer && (is_id || self.state == EnvelopeScannerState::Name) {
                     self.keep_byte(byte);
                 }
             }
-            b'{' | b'[' => self.depth += 1,
+            b'{' | b'[' => {
+                self.is_array |= self.depth == 0 && byte == b'[';
+                self.depth += 1;
+            }
             b'}' | b']' => {
                 if outer {
                     self.end_value();
@@ -96,8 +119,8 @@ impl IdFinder {
             }
             b',' if outer => self.end_value(),
             b':' if outer => {
-                if let IdFinderState::Colon { id } = self.state {
-                    self.state = IdFinderState::Value { id };
+                if let EnvelopeScannerState::Colon { id } = self.state {
+                    self.state = EnvelopeScannerState::Value { id };
                     self.text.clear();
                 }
             }
@@ -116,20 +139,21 @@ impl IdFinder {
     /// Ends a string. At depth 1, where a name is expected, it was one.
     fn end_string(&mut self) {
         self.string = false;
-        if self.depth == 1 && self.state == IdFinderState::Name {
-            self.state = IdFinderState::Colon { id: self.text == b"\"id\"" };
+        if self.depth == 1 && self.state == EnvelopeScannerState::Name {
+            self.has_method |= self.text == b"\"method\"";
+            self.state = EnvelopeScannerState::Colon { id: self.text == b"\"id\"" };
         }
     }
 
     /// Ends a member at a comma or at the end of the object: takes its value over if it was that of `id` and
     /// within the bound.
     fn end_value(&mut self) {
-        if self.state == (IdFinderState::Value { id: true })
+        if self.state == (EnvelopeScannerState::Value { id: true })
             && (1..=MAX_KEPT_ID_BYTES).contains(&self.text.len())
         {
             self.id = Some(std::mem::take(&mut self.text));
         }
-        self.state = IdFinderState::Name;
+        self.state = EnvelopeScannerState::Name;
         self.text.clear();
     }
 }
@@ -139,7 +163,7 @@ mod tests {
     use super::*;
 
     fn id(text: &str) -> Option<String> {
-        let mut finder = IdFinder::default();
+        let mut finder = EnvelopeScanner::default();
         finder.feed(text.as_bytes());
         finder.into_id()
     }
@@ -163,5 +187,23 @@ mod tests {
         assert_eq!(id(&format!(r#"{{"id":"{}"}}"#, "x".repeat(MAX_KEPT_ID_BYTES))), None);
         let long = format!("\"{}\"", "x".repeat(1000));
         assert_eq!(id(&format!(r#"{{"id":{long}}}"#)).as_deref(), Some(long.as_str()));
+    }
+
+    #[test]
+    fn tells_an_answer_from_what_nobody_waits_for() {
+        for (text, expected) in [
+            (r#"{"result":{"method":"x"},"id":7}"#, MessageKind::Answer),
+            (r#"{"id":7,"error":{}}"#, MessageKind::Answer),
+            (r#"{"id":7,"params":{},"method":"elicitation/create"}"#, MessageKind::Request),
+            (r#"{"method":"notifications/message","params":{"id":7}}"#, MessageKind::Notification),
+            (r#" [{"id":7,"result":{}}]"#, MessageKind::Batch),
+            (r#"{"x":[{"id":7}]}"#, MessageKind::Other),
+            (r#"Listening: "method" "id":7"#, MessageKind::Other),
+            ("", MessageKind::Other),
+        ] {
+            let mut scanner = EnvelopeScanner::default();
+            scanner.feed(text.as_bytes());
+            assert_eq!(scanner.kind(), expected, "{text}");
+        }
     }
 }

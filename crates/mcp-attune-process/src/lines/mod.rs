@@ -10,11 +10,12 @@
 use std::io;
 
 use bytes::BytesMut;
+use mcp_attune_wire::message::MessageKind;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-mod id;
+mod envelope;
 
-use id::IdFinder;
+use envelope::EnvelopeScanner;
 
 /// Bytes of buffer that are reserved before each read.
 const LINE_READ_SIZE: usize = 16 * 1024;
@@ -44,6 +45,8 @@ pub struct OverlongLine {
     /// than 1024 bytes. It was found without parsing the message: use it only to find the request that waits
     /// for an answer.
     pub id: Option<String>,
+    /// What kind of message it was, found in the same way. `MessageKind::Other` if that could not be told.
+    pub kind: MessageKind,
 }
 
 /// Reads lines from a stream and keeps none that is longer than a bound.
@@ -68,7 +71,7 @@ pub struct BoundedLineReader<R> {
 struct SkippedLine {
     start: Vec<u8>,
     length: usize,
-    id: IdFinder,
+    envelope: EnvelopeScanner,
 }
 
 impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
@@ -124,7 +127,7 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         }
     }
 
-    /// Drops the first `bytes` bytes of the buffer as a part of an overlong line: counts them, looks for the id
+    /// Drops the first `bytes` bytes of the buffer as a part of an overlong line: counts them, looks for id and kind
     /// in them, and keeps the start. Gives the memory of a buffer back that grew large.
     fn skip_line_bytes(&mut self, bytes: usize) {
         let piece = self.held.split_to(bytes.min(self.held.len()));
@@ -132,10 +135,10 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
         let over = self.over.get_or_insert_with(|| SkippedLine {
             start: piece.iter().copied().take(MAX_START_BYTES.min(self.limit)).collect(),
             length: 0,
-            id: IdFinder::default(),
+            envelope: EnvelopeScanner::default(),
         });
         over.length = over.length.saturating_add(piece.len());
-        over.id.feed(&piece);
+        over.envelope.feed(&piece);
         if self.held.capacity() > LINE_READ_SIZE * 4 {
             self.held = BytesMut::from(self.held.as_ref());
         }
@@ -159,7 +162,8 @@ impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
 
 impl SkippedLine {
     fn into_overlong_line(self) -> OverlongLine {
-        OverlongLine { start: self.start, length: self.length, id: self.id.into_id() }
+        let Self { start, length, envelope } = self;
+        OverlongLine { start, length, kind: envelope.kind(), id: envelope.into_id() }
     }
 }
 

@@ -67,6 +67,19 @@ async fn an_answer_of_a_hundred_megabytes_fails_that_call_alone() {
 }
 
 #[tokio::test]
+async fn what_is_too_long_and_answers_nobody_fails_no_call() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let mut other = session.open("1", "elicit", json!({})).await;
+    other.until("elicitation/create").await;
+    let (_, _, body) = session.call("7", "loud", json!({})).await;
+    assert!(body.contains(r#""id":7"#) && !body.contains("error"), "{body}");
+    session.post(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#).await;
+    let all = other.until("\r\n0\r\n\r\n").await;
+    assert!(all.contains(r#"\"accept\""#) && !all.contains("error"), "{all}");
+}
+
+#[tokio::test]
 async fn what_is_no_message_is_read_over() {
     let gateway = serve("both", "").await;
     let (status, _, body) = call(gateway.callers, "1", "noise", json!({})).await;

@@ -97,6 +97,12 @@ impl Server {
                 std::process::exit(3);
             }
             "initialize" => {
+                if script == "legacy-talks-first" {
+                    say(
+                        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"I am here"}}"#,
+                    );
+                    say(r#"{"jsonrpc":"2.0","id":77,"method":"ping"}"#);
+                }
                 self.capabilities = message.param("capabilities").unwrap().raw().to_owned();
                 result(
                     id,
@@ -235,6 +241,21 @@ impl Server {
                 }
                 drop(out);
                 say(&format!(r#""}},"id":{id}}}"#));
+            }
+            // A log line that is too long, and a question, before the answer.
+            "loud" => {
+                let megabyte = "x".repeat(1_000_000);
+                for rest in [r#""method":"notifications/message""#, r#""id":1,"method":"elicitation/create""#]
+                {
+                    let mut out = std::io::stdout().lock();
+                    write!(out, r#"{{"jsonrpc":"2.0","params":{{"data":""#).unwrap();
+                    for _ in 0..100 {
+                        out.write_all(megabyte.as_bytes()).unwrap();
+                    }
+                    drop(out);
+                    say(&format!(r#""}},{rest}}}"#));
+                }
+                result(id, "{}");
             }
             "noise" => {
                 let mut out = std::io::stdout().lock();

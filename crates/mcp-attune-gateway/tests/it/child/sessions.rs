@@ -114,6 +114,17 @@ async fn a_request_whose_id_is_too_long_is_told_so() {
 }
 
 #[tokio::test]
+async fn what_a_child_says_before_it_answers_initialize_waits_on_the_get_stream() {
+    let gateway = serve("legacy-talks-first", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let mut get = session.get(&[]).await;
+    let heard = get.until("\"ping\"").await;
+    assert!(heard.contains("id: 0-1\ndata: {") && heard.contains("I am here"), "{heard}");
+    assert!(heard.contains("id: 0-2\ndata: {") && !heard.contains("serverInfo"), "{heard}");
+    assert_eq!(session.call("1", "echo", json!({})).await.0, 200);
+}
+
+#[tokio::test]
 async fn what_is_about_no_call_goes_to_the_get_stream() {
     let gateway = serve("legacy", "").await;
     let session = Legacy::begin(gateway.callers, json!({})).await;
