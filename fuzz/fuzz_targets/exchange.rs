@@ -8,18 +8,19 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
+use mcp_attune::assume::{CallerAssumptions, CallerEvidence, TrustedHeaders};
 use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
 use mcp_attune::catalog::EmbeddedLocales;
 use mcp_attune::context::CoordinatePrecision;
 use mcp_attune::exchange::listing::{ListingReadOptions, ToolIndex, ToolListingPage};
 use mcp_attune::exchange::{
-    AnswerBodyMode, Exchange, ExchangeSettings, IdSeal, ListingAvailability, ListingRecency, Need,
-    NoRandomness, SealKeys,
+    AnswerBodyMode, Exchange, ExchangeSettings, IdSeal, IncomingRequest, ListingAvailability, ListingRecency,
+    Need, NoRandomness, SealKeys,
 };
 use mcp_attune::language::Tag;
 use mcp_attune::localize::TranslationScope;
 use mcp_attune::plan::Offer;
-use mcp_attune::session::ClientFeatures;
+use mcp_attune::session::SessionFacts;
 use mcp_attune::shaping::AdaptEffort;
 use mcp_attune_shape::OperatorContent;
 use mcp_attune_wire::agree::HeaderPolicy;
@@ -42,11 +43,18 @@ static OFFER: LazyLock<Offer> = LazyLock::new(|| {
     let arguments = [("tz".to_owned(), zone), ("day".to_owned(), Binding { fills: day, hide: false })];
     let bindings = Bindings::new([("t".to_owned(), arguments.into())].into(), CoordinatePrecision::default());
     let files = EmbeddedLocales::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
+    let headers = TrustedHeaders {
+        language: Some("accept-language".into()),
+        timezone: Some("x-timezone".into()),
+        country: Some("x-country".into()),
+        ..TrustedHeaders::default()
+    };
     Offer {
         library: Some(Arc::new(files)),
         translate: TranslationScope { display: true, model: true, logs: true },
         bindings: bindings.into(),
         content: Some(Arc::new(Arc::new(OperatorContent::default()))),
+        callers: Arc::new(CallerAssumptions { headers, forward_assumed: true, ..CallerAssumptions::default() }),
         ..Offer::default()
     }
 });
@@ -97,7 +105,14 @@ fn exchange(offer: &Offer, headers: Option<&[(&str, &[u8])]>, body: &[u8], answe
         seal,
         tasks: None,
     };
-    let begun = Exchange::begin(rules, headers, body, ClientFeatures::default(), Timestamp::UNIX_EPOCH);
+    let incoming = IncomingRequest {
+        headers,
+        body,
+        session: SessionFacts::default(),
+        evidence: CallerEvidence { trusts_headers: body.len() % 3 == 0, ..CallerEvidence::default() },
+        now: Timestamp::UNIX_EPOCH,
+    };
+    let begun = Exchange::begin(rules, incoming);
     let Ok(mut exchange) = begun else { return };
     for needs in 0.. {
         assert!(needs < 8, "it always comes to an end");

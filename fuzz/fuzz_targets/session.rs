@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(message) = Message::parse(bytes) {
         let declared = ClientFeatures::from_initialize(&message);
-        let session = SessionIdPayload::new(None, declared.features).unwrap();
+        let session = SessionIdPayload::new(None, declared.features.into()).unwrap();
         assert_eq!(SessionIdPayload::decode(&session.encode()), Ok(session));
     }
 });

@@ -5,8 +5,10 @@
 //! 3. Where there is no preference, the locale of the caller's context stands in for it. It is never mirrored as one.
 //! 4. A modern request declares its features itself. Those of a legacy session come from its id, because only its first
 //!    message declares them.
+//! 5. What it does not say may be [assumed](crate::assume). Every value has its source, and what the request itself says
+//!    stays known beside what is assumed.
 //!
-//! Rules: C5, C7, C8, F1, L2, L3.
+//! Rules: A1, A3, C5, C7, C8, F1, F4, L2, L3.
 
 use core::fmt;
 
@@ -14,9 +16,10 @@ use jiff::Timestamp;
 use mcp_attune_wire::agree::Agreed;
 use mcp_attune_wire::json::SpannedValue;
 
-use crate::context::{ClientContext, ContextWarning};
+use crate::assume::{AssumedValues, CallerField, CallerSource, CallerSources};
+use crate::context::{ClientContext, ContextWarning, Rfc3339Instant, VendorFilledFields};
 use crate::language::{AcceptLanguage, AcceptLanguageError, Tag, read_preference};
-use crate::session::{ClientFeatures, ViewSupport};
+use crate::session::{ClientFeatures, SessionFacts, ViewSupport};
 use crate::when::{self, Interval, PastPhrasePolicy, TimeIntervalError, When};
 
 /// What a request says about its caller.
@@ -47,6 +50,9 @@ pub struct Caller {
     /// Whether the request carries a key of a vendor whose host draws views.
     vendor: bool,
     past: PastPhrasePolicy,
+    /// What the client told, where `context` has assumed values too.
+    told: Option<Box<ClientContext>>,
+    sources: CallerSources,
 }
 
 /// Where a language preference comes from.
@@ -59,6 +65,10 @@ pub enum PreferenceOrigin {
     Stated,
     /// It is the locale of the caller's context, for want of a preference.
     Locale,
+    /// It is assumed.
+    Assumed,
+    /// It is the locale that is assumed.
+    AssumedLocale,
 }
 
 impl fmt::Display for PreferenceOrigin {
@@ -66,6 +76,8 @@ impl fmt::Display for PreferenceOrigin {
         f.write_str(match self {
             Self::Stated => "stated",
             Self::Locale => "locale",
+            Self::Assumed => "assumed",
+            Self::AssumedLocale => "assumed locale",
         })
     }
 }
@@ -76,15 +88,17 @@ impl Caller {
     pub fn read(agreed: &Agreed<'_>) -> Self {
         let stated = agreed.accept_language();
         let (mut preference, malformed) = read_preference(stated.as_deref());
-        let (context, warnings) = ClientContext::read(agreed.message());
+        let (context, warnings, filled) = ClientContext::read_with_origins(agreed.message());
         let mut origin = PreferenceOrigin::Stated;
-        // A stated "no preference" is one; what is malformed counts as absent.
-        if (stated.is_none() || malformed.is_some())
-            && let Some(locale) = context.locale().and_then(AcceptLanguage::of_locale)
-        {
-            (preference, origin) = (locale, PreferenceOrigin::Locale);
-        }
         let features = ClientFeatures::from_request(agreed.message()).features;
+        let mut sources = told_sources(&context, filled, !features.is_empty());
+        // A stated "no preference" is one; what is malformed counts as absent.
+        if stated.is_some() && malformed.is_none() {
+            sources.set(CallerField::Language, CallerSource::Request);
+        } else if let Some(locale) = context.locale().and_then(AcceptLanguage::of_locale) {
+            (preference, origin) = (locale, PreferenceOrigin::Locale);
+            sources.set(CallerField::Language, told_source(filled.locale));
+        }
         let vendor = agreed.message().param("_meta").is_some_and(has_vendor_key);
         Self {
             preference,
@@ -95,6 +109,8 @@ impl Caller {
             features,
             vendor,
             past: PastPhrasePolicy::default(),
+            told: None,
+            sources,
         }
     }
 
@@ -102,17 +118,99 @@ impl Caller {
     #[must_use]
     pub fn resumed(text: Option<&str>) -> Self {
         let (preference, malformed) = read_preference(text);
-        Self { preference, malformed, ..Self::default() }
+        let mut sources = CallerSources::default();
+        if !preference.is_empty() {
+            sources.set(CallerField::Language, CallerSource::Session);
+        }
+        Self { preference, malformed, sources, ..Self::default() }
     }
 
-    /// The caller as one of a session that declared these features; what the request itself declares comes before them.
+    /// The caller as one of a session that began with this; what the request itself says comes before it.
+    ///
+    /// Rules: A6, C11, F1.
     #[must_use]
-    pub fn in_session(self, features: ClientFeatures) -> Self {
-        if !self.features.is_empty() {
-            return self;
+    pub fn in_session(mut self, session: SessionFacts) -> Self {
+        let views = self.features.draws_views() || session.features.draws_views();
+        let is_open = self.sources.get(CallerField::Features).is_none_or(CallerSource::is_assumed);
+        if is_open && !session.features.is_empty() {
+            self.sources.set(CallerField::Features, CallerSource::Session);
+            self.features = session.features.with_views(views);
+        } else if is_open {
+            self.features = self.features.with_views(views);
         }
-        let views = self.features.draws_views() || features.draws_views();
-        Self { features: features.with_views(views), ..self }
+        if let Some(locale) = session.locale.filter(|_| self.context.locale().is_none()) {
+            if !self.knows(CallerField::Language)
+                && let Some(preference) = AcceptLanguage::of_locale(&locale)
+            {
+                (self.preference, self.origin) = (preference, PreferenceOrigin::Locale);
+                self.sources.set(CallerField::Language, CallerSource::Session);
+            }
+            self.sources.set(CallerField::Locale, CallerSource::Session);
+            self.context = self.context.or_else(None, Some(locale), None);
+        }
+        self
+    }
+
+    /// The caller with what is assumed of it, field by field where nothing is known yet.
+    ///
+    /// Rules: A1, F4.
+    #[must_use]
+    pub fn assuming(mut self, assumed: AssumedValues) -> Self {
+        let AssumedValues { language, timezone, locale, place, features } = assumed;
+        if let Some((language, source)) = language.filter(|_| !self.knows(CallerField::Language)) {
+            self.preference = language.preference;
+            self.origin =
+                if language.is_locale { PreferenceOrigin::AssumedLocale } else { PreferenceOrigin::Assumed };
+            self.sources.set(CallerField::Language, source);
+        }
+        if let Some((features, source)) = features.filter(|_| self.features.is_empty()) {
+            let views = self.features.draws_views();
+            self.features = features.with_views(views);
+            self.sources.set(CallerField::Features, source);
+        }
+        let mut take = |field, source| {
+            let is_open = self.sources.get(field).is_none();
+            if is_open {
+                self.sources.set(field, source);
+            }
+            is_open
+        };
+        // An offset in the request's own time comes before a zone that contradicts it.
+        let written = self.context.instant();
+        let timezone = timezone.filter(|(zone, _)| {
+            let offset = written.and_then(Rfc3339Instant::offset);
+            let at = written.map(Rfc3339Instant::timestamp);
+            offset.zip(at).is_none_or(|(offset, at)| zone.time_zone().to_offset(at) == offset)
+        });
+        let timezone =
+            timezone.and_then(|(zone, source)| take(CallerField::Timezone, source).then_some(zone));
+        let locale = locale.and_then(|(tag, source)| take(CallerField::Locale, source).then_some(tag));
+        let place = place.and_then(|(place, source)| take(CallerField::Place, source).then_some(place));
+        if timezone.is_some() || locale.is_some() || place.is_some() {
+            self.told = Some(Box::new(self.context.clone()));
+            self.context = self.context.or_else(timezone, locale, place);
+        }
+        self
+    }
+
+    fn knows(&self, field: CallerField) -> bool {
+        self.sources.get(field).is_some()
+    }
+
+    /// Where each field comes from.
+    ///
+    /// Rules: A3.
+    #[must_use]
+    pub fn sources(&self) -> &CallerSources {
+        &self.sources
+    }
+
+    /// The context as the client told it, without what is assumed.
+    ///
+    /// Rules: A4.
+    #[must_use]
+    pub fn told_context(&self) -> &ClientContext {
+        self.told.as_deref().unwrap_or(&self.context)
     }
 
     /// Whether it draws views from structured content.
@@ -227,6 +325,26 @@ impl Caller {
     }
 }
 
+/// The sources of what a request tells.
+fn told_sources(context: &ClientContext, filled: VendorFilledFields, features: bool) -> CallerSources {
+    let mut sources = CallerSources::default();
+    let fields = [
+        (CallerField::Timezone, context.timezone().is_some(), filled.timezone),
+        (CallerField::Now, context.instant().is_some(), false),
+        (CallerField::Locale, context.locale().is_some(), filled.locale),
+        (CallerField::Place, context.user_location().is_some(), filled.place),
+        (CallerField::Features, features, false),
+    ];
+    for (field, _, vendor) in fields.into_iter().filter(|(_, there, _)| *there) {
+        sources.set(field, told_source(vendor));
+    }
+    sources
+}
+
+fn told_source(vendor: bool) -> CallerSource {
+    if vendor { CallerSource::Vendor } else { CallerSource::Request }
+}
+
 /// Whether a key in `_meta` is one of ChatGPT's.
 fn has_vendor_key(meta: SpannedValue<'_>) -> bool {
     meta.members().any(|(name, _)| name.decode().is_some_and(|name| name.starts_with("openai/")))
@@ -244,6 +362,7 @@ impl fmt::Debug for Caller {
             .field("warnings", &self.warnings)
             .field("features", &self.features)
             .field("views", &self.view_support())
+            .field("sources", &format_args!("{}", self.sources))
             .finish()
     }
 }
@@ -326,7 +445,7 @@ mod tests {
         // What the session declared holds beside what the request says.
         let caller = caller(r#""openai/locale":"de""#, None, LanguageHeaderPolicy::Compare);
         let session = ClientFeatures::from_tags(["human"]).features.with_views(true);
-        assert_eq!(caller.in_session(session).view_support(), ViewSupport::Declared);
+        assert_eq!(caller.in_session(session.into()).view_support(), ViewSupport::Declared);
     }
 
     #[test]

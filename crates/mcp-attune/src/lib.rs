@@ -31,6 +31,7 @@ pub mod words;
 
 pub mod shaping;
 
+pub mod assume;
 pub mod caller;
 
 pub mod bind;

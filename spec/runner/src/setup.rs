@@ -7,11 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcp_attune::assume::{CallerAssumptions, CallerValues, TrustedHeaders};
 use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
-use mcp_attune::context::{ClientContextField, ContextForwarding, ContextPlacement, CoordinatePrecision};
-use mcp_attune::language::{Languages, Tag};
+use mcp_attune::context::{
+    ClientContextField, ContextForwarding, ContextPlacement, CoordinatePrecision, IanaTimeZone,
+};
+use mcp_attune::language::{AcceptLanguage, Languages, Tag};
 use mcp_attune::localize::TranslationScope;
 use mcp_attune::plan::Offer;
+use mcp_attune::session::ClientFeatures;
 use mcp_attune::shaping::ShaperSource;
 use mcp_attune::when::PastPhrasePolicy;
 use mcp_attune_shape::{OperatorContent, ToolShaping};
@@ -126,6 +130,41 @@ impl Setup {
             language_arguments: Arc::new(self.named("tools").iter().filter_map(argument).collect()),
             content,
             past,
+            callers: Arc::new(self.callers()),
+        }
+    }
+
+    /// Whether the headers of callers are trusted: everybody is on this machine, which is trusted until something else
+    /// is configured.
+    #[must_use]
+    pub fn trusts_headers(&self) -> bool {
+        self.at("server", "trusted_proxies").as_array().is_none_or(|proxies| !proxies.is_empty())
+    }
+
+    /// What is assumed of callers.
+    fn callers(&self) -> CallerAssumptions {
+        let (headers, default) = (self.at("callers", "headers"), self.at("callers", "default"));
+        let header = |field: &str| headers[field].as_str().map(|name| name.to_ascii_lowercase().into());
+        let tags = texts(&default["features"]);
+        let features = ClientFeatures::from_tags(tags.iter().map(String::as_str)).features;
+        CallerAssumptions {
+            headers: TrustedHeaders {
+                language: header("language"),
+                timezone: header("timezone"),
+                locale: header("locale"),
+                country: header("country"),
+                region: header("region"),
+                city: header("city"),
+            },
+            profiles: None,
+            default: CallerValues {
+                language: default["language"].as_str().map(|text| AcceptLanguage::parse(text).unwrap()),
+                timezone: default["timezone"].as_str().map(|text| IanaTimeZone::parse(text).unwrap()),
+                locale: default["locale"].as_str().map(|text| Tag::parse(text).unwrap()),
+                place: None,
+                features: Some(features).filter(|features| !features.is_empty()),
+            },
+            forward_assumed: self.at("callers", "forward_assumed") == true,
         }
     }
 

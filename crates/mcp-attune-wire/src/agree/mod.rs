@@ -542,7 +542,10 @@ fn check_language<'a>(
             }
             None
         }
-        None => (policy.language_header == LanguageHeaderPolicy::Promote).then_some(header),
+        // Many programs send a lone `*` without having been told to. It says nothing (A1).
+        None => {
+            (policy.language_header == LanguageHeaderPolicy::Promote && *header != *b"*").then_some(header)
+        }
     }
 }
 

@@ -51,6 +51,7 @@ pub use forward::{ClientContextField, ContextForwarding, ContextPlacement, Coord
 pub use instant::Rfc3339Instant;
 pub use now::CallerTime;
 pub use place::{Coordinates, UserLocation};
+pub(crate) use read::VendorFilledFields;
 pub use warning::{ClientContextError, ContextPosition, ContextWarning};
 pub use zone::IanaTimeZone;
 
@@ -74,7 +75,39 @@ impl ClientContext {
     /// Rules: C1, C2, C3, C11.
     #[must_use]
     pub fn read(message: &Message<'_>) -> (Self, Vec<ContextWarning>) {
+        let (context, warnings, _) = read::read(message);
+        (context, warnings)
+    }
+
+    /// The same, with what of it comes from keys of vendors.
+    pub(crate) fn read_with_origins(
+        message: &Message<'_>,
+    ) -> (Self, Vec<ContextWarning>, VendorFilledFields) {
         read::read(message)
+    }
+
+    /// The locale that the keys of vendors name in a message, whatever its context says.
+    ///
+    /// Rules: C11.
+    #[must_use]
+    pub fn vendor_locale(message: &Message<'_>) -> Option<Tag> {
+        read::vendor_locale(message)
+    }
+
+    /// The context with what it does not have: each field where it is open.
+    #[must_use]
+    pub(crate) fn or_else(
+        self,
+        timezone: Option<IanaTimeZone>,
+        locale: Option<Tag>,
+        place: Option<UserLocation>,
+    ) -> Self {
+        Self {
+            timezone: self.timezone.or(timezone),
+            locale: self.locale.or(locale),
+            place: self.place.or(place),
+            ..self
+        }
     }
 
     /// A context of parts that were read elsewhere.

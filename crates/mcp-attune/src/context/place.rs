@@ -75,7 +75,7 @@ impl UserLocation {
         self.coordinates
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -13,7 +13,7 @@ use super::warning::{ClientContextError, ContextPosition, ContextWarning};
 use super::zone::IanaTimeZone;
 use crate::language::Tag;
 
-pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<ContextWarning>) {
+pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<ContextWarning>, VendorFilledFields) {
     let mut reader = ContextReader { source: ContextPosition::Beside, warnings: Vec::new() };
     let mut context = ClientContext::default();
     // Where both are there and could be read, they are equal: a request with two contexts was refused.
@@ -23,13 +23,39 @@ pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<ContextWarning>
         reader.source = source;
         reader.fields(object, &mut context);
     }
+    let stated = (context.locale.is_some(), context.timezone.is_some(), context.place.is_some());
     for vendor in VENDOR_KEYS {
         if let Some(value) = message.meta(vendor.key) {
             reader.source = ContextPosition::Vendor(vendor.key);
             reader.read_vendor_key(&vendor.carries, value, &mut context);
         }
     }
-    (context, reader.warnings)
+    let filled = VendorFilledFields {
+        locale: !stated.0 && context.locale.is_some(),
+        timezone: !stated.1 && context.timezone.is_some(),
+        place: !stated.2 && context.place.is_some(),
+    };
+    (context, reader.warnings, filled)
+}
+
+/// The locale that the keys of vendors name in a message.
+pub(super) fn vendor_locale(message: &Message<'_>) -> Option<Tag> {
+    let mut reader = ContextReader { source: ContextPosition::Beside, warnings: Vec::new() };
+    let mut context = ClientContext::default();
+    for vendor in VENDOR_KEYS {
+        if let Some(value) = message.meta(vendor.key) {
+            reader.read_vendor_key(&vendor.carries, value, &mut context);
+        }
+    }
+    context.locale
+}
+
+/// Which fields of a context come from keys of vendors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct VendorFilledFields {
+    pub(crate) locale: bool,
+    pub(crate) timezone: bool,
+    pub(crate) place: bool,
 }
 
 fn locale(text: &str) -> Result<Tag, ClientContextError> {

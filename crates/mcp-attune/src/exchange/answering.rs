@@ -5,7 +5,7 @@
 //! 2. Each message is read once: what a host may learn from it and what changes in it come of one reading.
 //! 3. An encoded answer, and what is neither a message nor a stream of them, passes as it came.
 //!
-//! Rules: G2, G5, G8, G10, L15, L17, L21.
+//! Rules: A6, G2, G5, G8, G10, L15, L17, L21.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -134,6 +134,17 @@ impl MessageRewrite {
     }
 }
 
+/// What assumptions mean for caches. The default: nothing was assumed.
+///
+/// Rules: A6.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AssumedVariance {
+    /// Whether something was assumed of the caller.
+    pub(super) is_assumed: bool,
+    /// The trusted headers that the answer may depend on.
+    pub(super) headers: Vec<Arc<str>>,
+}
+
 /// What is known of a request when it is answered.
 #[derive(Debug)]
 pub struct AnswerAdapter {
@@ -157,6 +168,8 @@ pub struct AnswerAdapter {
     pub(super) in_header: bool,
     /// Whether the caller's context filled arguments.
     pub(super) bound: bool,
+    /// What was assumed of the caller.
+    pub(super) variance: AssumedVariance,
     pub(super) learns: AnswerTopic,
     /// Whether handlers of the same process may choose a language after the headers have gone.
     pub(super) speaks: bool,
@@ -179,6 +192,7 @@ impl AnswerAdapter {
             preferred: false,
             in_header: false,
             bound: false,
+            variance: AssumedVariance::default(),
             learns: AnswerTopic::Nothing,
             speaks: offer.speaks,
             stated: None,
@@ -269,8 +283,18 @@ impl AnswerAdapter {
         changes: &mut Vec<HeaderChange>,
     ) {
         let varies = self.plan.depends_on_language() || reported;
-        let own = self.bound || self.plan.shapes_answer();
-        if varies && let Some(vary) = vary_with(text_values(headers, VARY), lowercase::ACCEPT_LANGUAGE) {
+        let own = self.bound || self.plan.shapes_answer() || (varies && self.variance.is_assumed);
+        let trusted = self.variance.headers.iter().filter(|_| varies || own).map(|name| &**name);
+        let fields = varies.then_some(lowercase::ACCEPT_LANGUAGE).into_iter().chain(trusted);
+        let mut vary: Option<String> = None;
+        for field in fields {
+            let more = match &vary {
+                Some(vary) => vary_with([vary.as_str()], field),
+                None => vary_with(text_values(headers, VARY), field),
+            };
+            vary = more.or(vary);
+        }
+        if let Some(vary) = vary {
             changes.push(HeaderChange::set(VARY, vary));
         }
         // A shared cache sees the header alone, and could not tell this answer from another.

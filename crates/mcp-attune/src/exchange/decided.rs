@@ -1,6 +1,6 @@
 //! What is decided of a request that agrees with its headers, until it goes on.
 //!
-//! Rules: C7, C9, C10, F1, G8, H16, L3, L7, L13.
+//! Rules: A1, A2, A4, A6, C7, C9, C10, F1, G8, H16, L3, L7, L13.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use mcp_attune_wire::protocol::header::lowercase::ACCEPT_LANGUAGE;
 use mcp_attune_wire::protocol::method::{INITIALIZE, TOOLS_LIST};
 use mcp_attune_wire::reply::Reply;
 
-use super::answering::{AnswerAdapter, AnswerTopic};
+use super::answering::{AnswerAdapter, AnswerTopic, AssumedVariance};
 use super::forward;
 use super::headers::{HeaderChange, HeaderLines};
 use super::interface::{ExchangeSettings, ListingRecency, Need, OutgoingRequest, RequestFacts};
@@ -22,13 +22,15 @@ use super::memo::is_listing;
 use super::notice::ExchangeNotice;
 use super::session_ids::SessionIdRewriter;
 use super::task_ids::TaskIdRewriter;
+use crate::assume::{CallerEvidence, CallerSource, CallerSources, TrustedHeaders};
 use crate::bind::FilledArguments;
 use crate::caller::{Caller, PreferenceOrigin};
 use crate::catalog::CompiledLocale;
+use crate::context::ClientContext;
 use crate::language::AcceptLanguage;
 use crate::localize::RequestSubject;
 use crate::plan::{Offer, Plan, negotiate};
-use crate::session::ClientFeatures;
+use crate::session::{ClientFeatures, ClientImplementation, SessionFacts};
 use crate::shaping::{self, AnswerShape, ListedSchema, ListedTool, Shaper};
 
 /// A request as it came, with what holds for it.
@@ -36,6 +38,7 @@ pub(super) struct ArrivedRequest<'r, 'a, H> {
     pub(super) rules: &'r ExchangeSettings<'a>,
     /// Over a pipe there are none.
     pub(super) headers: Option<H>,
+    pub(super) evidence: &'r CallerEvidence,
     pub(super) now: Timestamp,
 }
 
@@ -59,6 +62,8 @@ pub(super) struct DecidedRequest<'a> {
     listing: Option<Arc<ToolIndex>>,
     /// Whether the host was asked for it and has none.
     unlisted: bool,
+    /// What an assumption means for caches.
+    variance: AssumedVariance,
 }
 
 /// What becomes of results and of tasks.
@@ -77,13 +82,19 @@ impl<'a> DecidedRequest<'a> {
         agreed: Agreed<'a>,
         listed: Option<(Arc<ToolIndex>, Option<ListedToolHeaders>)>,
         arrived: &ArrivedRequest<'_, 'a, H>,
-        session: &mut ClientFeatures,
+        session: &mut SessionFacts,
         facts: &mut RequestFacts,
     ) -> Result<Self, Reply> {
         let (message, offer) = (agreed.message(), arrived.rules.offer);
         let mut changes = Vec::new();
         let visit = arrived.enter_session(&agreed, session, &mut changes, &mut facts.notices)?;
-        let caller = Caller::read(&agreed).with_past(offer.past).in_session(session.clone());
+        let caller = arrived.caller(&agreed, session);
+        let variance = arrived.variance(caller.sources());
+        if let Some(header) = arrived.untrusted_header() {
+            facts.notices.push(ExchangeNotice::UntrustedHeader(header));
+        }
+        let unsaid = caller.sources().iter().filter(|(_, source)| **source != CallerSource::Request);
+        facts.sources = unsaid.map(|(field, source)| (field, source.clone())).collect();
         let mut plan = negotiate(&caller, offer);
         if facts.method == Some(TOOLS_LIST) {
             plan = plan.with_bindings(&offer.bindings);
@@ -92,7 +103,8 @@ impl<'a> DecidedRequest<'a> {
         let translates =
             plan.needed_locale().filter(|_| is_request).map(|_| Plan::subject_of(message, offer));
         let bound = offer.bindings.is_bound_call(message);
-        let filled = if bound { arrived.fill(&agreed, &caller)? } else { FilledArguments::default() };
+        let filled =
+            if bound { arrived.fill(&agreed, &caller, session)? } else { FilledArguments::default() };
         let work = arrived.plan_results(&agreed, &caller, &plan);
         facts.format = work.shape.as_ref().and_then(|shape| shape.format());
         facts.language = plan.chosen_language().map(|(language, why)| (language.clone(), why));
@@ -112,6 +124,7 @@ impl<'a> DecidedRequest<'a> {
             declared,
             listing,
             unlisted,
+            variance,
         })
     }
 
@@ -210,10 +223,12 @@ impl<'a> DecidedRequest<'a> {
         let declared = self.declared.clone().or_else(newly);
         let own = declared.as_ref().map(|tool| &*tool.own);
         // What was filled or opened stands in headers too, so what goes on is read once more, as whoever gets it will.
-        let again = changed.filter(|_| (self.bound && own.is_some()) || !ids.is_empty());
+        let language = self.plan.adds_language(self.message());
+        let again = changed.filter(|_| (self.bound && own.is_some()) || !ids.is_empty() || language);
         let again = again.and_then(|changed| Message::parse(changed).ok());
         let sent = again.as_ref().unwrap_or(self.message());
-        let anew = self.bound || self.work.tasks.as_ref().is_some_and(TaskIdRewriter::has_unsealed);
+        let anew =
+            self.bound || language || self.work.tasks.as_ref().is_some_and(TaskIdRewriter::has_unsealed);
         forward::mirror_headers(&self.agreed, sent, own, headers, anew, changes);
     }
 
@@ -223,7 +238,7 @@ impl<'a> DecidedRequest<'a> {
         offer: &Offer,
         stated: Option<Cow<'_, str>>,
     ) -> (Agreed<'a>, Caller, AnswerAdapter) {
-        let Self { agreed, caller, visit, plan, filled, work, .. } = self;
+        let Self { agreed, caller, visit, plan, filled, work, variance, .. } = self;
         let message = agreed.message();
         let is_request = message.kind() == MessageKind::Request;
         let adapted_to = caller.preference().filter(|_| plan.may_edit()).map(AcceptLanguage::as_str);
@@ -239,6 +254,7 @@ impl<'a> DecidedRequest<'a> {
             // A preference that is the locale of the context stands in no header that a cache sees.
             in_header: in_header && caller.origin() == PreferenceOrigin::Stated,
             bound: !filled.is_empty(),
+            variance,
             learns: AnswerTopic::of(message, offer.content.is_some()),
             stated: stated.map(|stated| stated.into_owned().into()),
             ..AnswerAdapter::new(plan, offer)
@@ -252,7 +268,7 @@ impl<'a, H: HeaderLines<'a>> ArrivedRequest<'_, 'a, H> {
     fn enter_session(
         &self,
         agreed: &Agreed<'a>,
-        session: &mut ClientFeatures,
+        session: &mut SessionFacts,
         changes: &mut Vec<HeaderChange>,
         notices: &mut Vec<ExchangeNotice>,
     ) -> Result<SessionIdRewriter, Reply> {
@@ -260,7 +276,8 @@ impl<'a, H: HeaderLines<'a>> ArrivedRequest<'_, 'a, H> {
         let is_legacy = agreed.era() == Era::Legacy;
         let begins = is_legacy
             .then(|| features_on_initialize(message, self.rules.content.as_deref(), notices))
-            .flatten();
+            .flatten()
+            .map(|features| self.session_beginning(message, features));
         let Some(headers) = self.headers else {
             if let Some(begins) = begins {
                 *session = begins;
@@ -270,14 +287,79 @@ impl<'a, H: HeaderLines<'a>> ArrivedRequest<'_, 'a, H> {
         let seal = self.rules.seal.filter(|_| is_legacy);
         let visit = SessionIdRewriter::unseal_session(seal, headers, begins, changes)
             .map_err(|_| Reply::unknown_session(message.id().map(SpannedValue::raw)))?;
-        *session = visit.features();
+        *session = visit.facts();
         Ok(visit)
     }
 
-    /// Fills the arguments that are bound, or says what to answer instead.
-    fn fill(&self, agreed: &Agreed<'_>, caller: &Caller) -> Result<FilledArguments, Reply> {
-        let message = agreed.message();
-        self.rules.offer.bindings.fill(message, caller, self.now).map_err(|unfillable| {
+    /// What later requests of a session have to know of the message that begins it.
+    ///
+    /// Rules: A6, C11, F1.
+    fn session_beginning(&self, message: &Message<'_>, features: ClientFeatures) -> SessionFacts {
+        let offer = self.rules.offer;
+        let locale = if offer.uses_locale() { ClientContext::vendor_locale(message) } else { None };
+        let client = ClientImplementation::from_initialize(message);
+        let client = client.filter(|client| offer.callers.profile(Some(client)).is_some());
+        SessionFacts { features, locale, client }
+    }
+
+    /// Who asks: what the request says, what its session began with, and what is assumed beside it.
+    ///
+    /// Rules: A1.
+    fn caller(&self, agreed: &Agreed<'_>, session: &SessionFacts) -> Caller {
+        let caller = self.told_caller(agreed, session);
+        let callers = &self.rules.offer.callers;
+        if !callers.may_assume(self.evidence) {
+            return caller;
+        }
+        let named = ClientImplementation::from_request(agreed.message());
+        let client = named.as_ref().or(session.client.as_ref());
+        let lines = |name: &str| self.headers.into_iter().flat_map(|headers| headers.named(name)).collect();
+        caller.assuming(callers.gather(self.evidence, client, &lines))
+    }
+
+    /// The same, without what is assumed.
+    fn told_caller(&self, agreed: &Agreed<'_>, session: &SessionFacts) -> Caller {
+        Caller::read(agreed).with_past(self.rules.offer.past).in_session(session.clone())
+    }
+
+    /// What assumptions mean for caches.
+    ///
+    /// Rules: A6.
+    fn variance(&self, sources: &CallerSources) -> AssumedVariance {
+        let trusted = &self.rules.offer.callers.headers;
+        let took_part = |field| matches!(sources.get(field), Some(CallerSource::Header(_)));
+        let is_trusted = self.evidence.trusts_headers && !trusted.is_empty();
+        AssumedVariance {
+            is_assumed: sources.assumed().next().is_some(),
+            headers: if is_trusted { trusted.vary_names(took_part) } else { Vec::new() },
+        }
+    }
+
+    /// A header that would count if it came from somebody who is trusted.
+    ///
+    /// Rules: A2.
+    fn untrusted_header(&self) -> Option<Arc<str>> {
+        let trusted: &TrustedHeaders = &self.rules.offer.callers.headers;
+        let headers = self.headers.filter(|_| !self.evidence.trusts_headers && !trusted.is_empty())?;
+        trusted.names().find(|name| headers.named(name).next().is_some()).cloned()
+    }
+
+    /// Fills the arguments that are bound, or says what to answer instead. What could be filled without assumptions is
+    /// filled without them where they are in its way.
+    ///
+    /// Rules: A4, C9.
+    fn fill(
+        &self,
+        agreed: &Agreed<'_>,
+        caller: &Caller,
+        session: &SessionFacts,
+    ) -> Result<FilledArguments, Reply> {
+        let (message, bindings) = (agreed.message(), &self.rules.offer.bindings);
+        let mut filled = bindings.fill(message, caller, self.now);
+        if filled.is_err() && caller.sources().assumed().next().is_some() {
+            filled = bindings.fill(message, &self.told_caller(agreed, session), self.now);
+        }
+        filled.map_err(|unfillable| {
             let id = message.id().map(SpannedValue::raw);
             Reply::tool_failed(id, agreed.era() == Era::Modern, unfillable.notice())
         })

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use mcp_attune_wire::agree::{Era, HeaderPolicy};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
@@ -12,9 +13,11 @@ use super::listing::ToolIndex;
 use super::memory::TaskMemory;
 use super::notice::ExchangeNotice;
 use super::seal::IdSeal;
+use crate::assume::{CallerEvidence, CallerField, CallerSource};
 use crate::features::ContentFormat;
 use crate::language::{AcceptLanguage, Tag, Why};
 use crate::plan::Offer;
+use crate::session::SessionFacts;
 use crate::shaping::Shaper;
 
 /// What holds for all requests to one server, as a host has it when a request comes.
@@ -34,6 +37,21 @@ pub struct ExchangeSettings<'r> {
     pub seal: Option<&'r IdSeal>,
     /// The tools of tasks, for a host that remembers them because its ids stay as they are.
     pub tasks: Option<&'r TaskMemory>,
+}
+
+/// A request as it came, and what its host knows beside it.
+#[derive(Clone, Debug)]
+pub struct IncomingRequest<'a, H> {
+    /// The lines that came with it; over a pipe there are none.
+    pub headers: Option<H>,
+    /// The message.
+    pub body: &'a [u8],
+    /// What the session of a pipe began with.
+    pub session: SessionFacts,
+    /// What the host knows of the caller. Rules: A1.
+    pub evidence: CallerEvidence,
+    /// What the host's clock says.
+    pub now: Timestamp,
 }
 
 /// What only a host can get.
@@ -93,6 +111,8 @@ pub struct RequestFacts {
     pub default_language: Option<Tag>,
     /// The format that the caller's tags ask for, where answers are shaped.
     pub format: Option<ContentFormat>,
+    /// What of the caller its request did not say itself, and where it comes from. Rules: A3.
+    pub sources: Vec<(CallerField, CallerSource)>,
     /// Whether a fault kept the headers of arguments from being checked.
     pub unchecked: bool,
     /// What would have been refused, in report mode.

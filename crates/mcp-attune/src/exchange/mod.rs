@@ -14,7 +14,7 @@
 //! 5. Nothing here waits, reads a clock, draws randomness or remembers. What a host keeps (listings, whether the server
 //!    negotiates content itself) is handed in, and what it may learn is handed out ([`LearnedFact`]).
 //!
-//! Rules: C1, C7, C9, C10, F1, F14, G2, G5, G6, G8, G10, H1–H11, H13, H14, H16–H18, L2, L3, L7, L13–L15, L17, L21.
+//! Rules: A1, A4, A6, C1, C7, C9, C10, F1, F14, G2, G5, G6, G8, G10, H1–H11, H13, H14, H16–H18, L2, L3, L7, L13–L15, L17, L21.
 
 // Headers, and what is told of them,
 mod headers;
@@ -51,7 +51,8 @@ pub use answering::{
 };
 pub use headers::{HeaderChange, HeaderLines, mirrored_preference};
 pub use interface::{
-    ExchangeSettings, ListingAvailability, ListingRecency, Need, OutgoingRequest, Rejection, RequestFacts,
+    ExchangeSettings, IncomingRequest, ListingAvailability, ListingRecency, Need, OutgoingRequest, Rejection,
+    RequestFacts,
 };
 pub use memo::{AnswerWithoutId, ListingKey, MemoizedListing};
 pub use memory::TaskMemory;

@@ -16,12 +16,13 @@ use super::forward;
 use super::headers::{HeaderChange, HeaderLines};
 use super::interface::ExchangeSettings;
 use super::session_ids::SessionIdRewriter;
+use crate::assume::CallerEvidence;
 use crate::caller::Caller;
 use crate::catalog::CompiledLocale;
 use crate::language::Tag;
 use crate::localize::RequestSubject;
 use crate::plan::{Offer, Plan, negotiate};
-use crate::session::EventIdPayload;
+use crate::session::{EventIdPayload, SessionFacts};
 use crate::shaping::ShapeRequest;
 
 /// A stream that is opened or goes on, or whatever else is no POST.
@@ -56,7 +57,14 @@ impl<'a> NonPostExchange<'a> {
         let resumed = if streams { visit.unseal_last_event(headers, &mut changes) } else { Ok(None) };
         let resumed = resumed.map_err(|_| Reply::unknown_event())?;
         let preference = resumed.as_ref().and_then(EventIdPayload::preference).map(str::to_owned);
-        let caller = Caller::resumed(preference.as_deref()).in_session(visit.features());
+        let session = visit.facts();
+        // Only what results look like is assumed: a stream without a preference is tied to no request (L13).
+        let client = session.client.clone();
+        let assumed =
+            rules.offer.callers.gather(&CallerEvidence::default(), client.as_ref(), &|_| Vec::new());
+        let session = SessionFacts { locale: None, ..session };
+        let caller =
+            Caller::resumed(preference.as_deref()).in_session(session).assuming(assumed.only_features());
         // What the server said its languages were is gone with the request that it said them to.
         let silent = Offer::default();
         let offer = if preference.is_some() && !rules.offer.speaks { rules.offer } else { &silent };

@@ -1,6 +1,7 @@
 //! What a host logs of an exchange. No value of a caller is in it.
 
 use core::fmt;
+use std::sync::Arc;
 
 /// Something that an operator may want to know.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -10,6 +11,8 @@ pub enum ExchangeNotice {
     SessionIdTooLong,
     /// An event's id has no room for the preference that its stream is adapted to.
     EventIdTooLong,
+    /// A header that the operator trusts came from somebody who is not trusted, and is ignored.
+    UntrustedHeader(Arc<str>),
     /// So many declared tags are no text, or do not fit.
     FeaturesLeftOut(usize),
     /// A tool's `inputSchema` declares headers in a way that cannot be followed.
@@ -33,6 +36,10 @@ impl fmt::Display for ExchangeNotice {
             ),
             Self::EventIdTooLong => f.write_str(
                 "an event's id is too long to be sealed; a stream resumed after it is not adapted",
+            ),
+            Self::UntrustedHeader(name) => write!(
+                f,
+                "the header {name} is ignored, because it does not come from a trusted proxy; if it should count, name the proxy in `[server] trusted_proxies`"
             ),
             Self::FeaturesLeftOut(tags) => {
                 write!(f, "declared features that are no text or do not fit are left out: {tags}")

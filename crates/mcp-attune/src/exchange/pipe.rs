@@ -26,15 +26,16 @@ use mcp_attune_wire::reply::Reply;
 
 use super::answering::{AnswerAdapter, LearnedFact, MessageRewrite};
 use super::interface::{
-    ExchangeSettings, ListingAvailability, Need, OutgoingRequest, Rejection, RequestFacts,
+    ExchangeSettings, IncomingRequest, ListingAvailability, Need, OutgoingRequest, Rejection, RequestFacts,
 };
 use super::listing::{ListingReadOptions, ToolIndex, ToolListingPage};
 use super::memory::TaskMemory;
 use super::request::Exchange;
+use crate::assume::CallerEvidence;
 use crate::bind::FilledArguments;
 use crate::caller::Caller;
 use crate::plan::{Offer, ReportedLanguages};
-use crate::session::ClientFeatures;
+use crate::session::SessionFacts;
 use crate::shaping::AdaptEffort;
 
 /// About how many bytes of listings are kept.
@@ -53,8 +54,8 @@ pub struct PipeExchange {
     /// How many requests may wait for their answer.
     most: usize,
     waiting: HashMap<Id, UnansweredRequest>,
-    /// What the client declared when it began.
-    features: ClientFeatures,
+    /// What the client said when it began.
+    session: SessionFacts,
     /// The listing that the client was shown last, as far as shaping needs it.
     listing: Arc<ToolIndex>,
     /// Whether the server negotiates content itself.
@@ -100,9 +101,9 @@ impl PipeExchange {
     /// The rules for one pipe. `most` requests may wait for their answers.
     #[must_use]
     pub fn new(offer: Offer, policy: HeaderPolicy, report_only: bool, most: usize) -> Self {
-        let (waiting, features, listing) = (HashMap::new(), ClientFeatures::default(), Arc::default());
+        let (waiting, session, listing) = (HashMap::new(), SessionFacts::default(), Arc::default());
         let (negotiates, tasks) = (false, TaskMemory::default());
-        Self { offer, policy, report_only, most, waiting, features, listing, negotiates, tasks }
+        Self { offer, policy, report_only, most, waiting, session, listing, negotiates, tasks }
     }
 
     /// What the server can do for its client.
@@ -117,7 +118,8 @@ impl PipeExchange {
         self.waiting.is_empty()
     }
 
-    /// A line of the client, as the server gets it, or what it is answered with instead.
+    /// A line of the client, as the server gets it, or what it is answered with instead. `evidence` is what the host knows of
+    /// the caller beside it.
     ///
     /// # Errors
     ///
@@ -125,10 +127,13 @@ impl PipeExchange {
     pub fn forward_line<'l>(
         &mut self,
         line: &'l [u8],
+        evidence: CallerEvidence,
         now: Timestamp,
     ) -> Result<ForwardedLine<'l>, Box<Rejection>> {
         let rules = self.rules();
-        let mut exchange = Exchange::begin(rules, None::<NoHeaders<'_>>, line, self.features.clone(), now)?;
+        let (headers, session) = (None::<NoHeaders<'_>>, self.session.clone());
+        let incoming = IncomingRequest { headers, body: line, session, evidence, now };
+        let mut exchange = Exchange::begin(rules, incoming)?;
         while let Some(need) = exchange.need() {
             match need {
                 Need::Tool(..) => {
@@ -144,14 +149,14 @@ impl PipeExchange {
             }
         }
         let (facts, filled) = (exchange.facts().clone(), exchange.filled_arguments().cloned());
-        let features = exchange.session_features().clone();
+        let session = exchange.session_facts().clone();
         let line_facts = exchange.message().map(LineFacts::of);
         let (OutgoingRequest { body, .. }, caller, answering) = exchange.forward()?;
         let body = match body {
             Cow::Borrowed(_) => Cow::Borrowed(line),
             Cow::Owned(changed) => Cow::Owned(changed),
         };
-        self.features = features;
+        self.session = session;
         let spoken = answering.plan().reported_languages().cloned();
         match line_facts {
             Some(LineFacts { cancels: Some(id), .. }) => drop(self.waiting.remove(&id)),

@@ -18,16 +18,18 @@ use super::answering::AnswerAdapter;
 use super::decided::{ArrivedRequest, DecidedRequest};
 use super::headers::{HeaderChange, HeaderLines, mirrored_preference};
 use super::interface::{
-    ExchangeSettings, ListingAvailability, ListingRecency, Need, OutgoingRequest, Rejection, RequestFacts,
+    ExchangeSettings, IncomingRequest, ListingAvailability, ListingRecency, Need, OutgoingRequest, Rejection,
+    RequestFacts,
 };
 use super::listing::{ListedToolHeaders, ToolIndex, ToolListRequest};
 use super::session_ids::SessionIdRewriter;
+use crate::assume::CallerEvidence;
 use crate::bind::FilledArguments;
 use crate::caller::Caller;
 use crate::catalog::CompiledLocale;
 use crate::language::{AcceptLanguage, read_preference};
 use crate::plan::negotiate;
-use crate::session::ClientFeatures;
+use crate::session::SessionFacts;
 
 /// A request on its way in.
 #[derive(Debug)]
@@ -36,8 +38,9 @@ pub struct Exchange<'a, H> {
     headers: Option<H>,
     body: &'a [u8],
     now: Timestamp,
-    /// The features of the session that a pipe is.
-    session: ClientFeatures,
+    /// What the session of a pipe began with.
+    session: SessionFacts,
+    evidence: CallerEvidence,
     facts: RequestFacts,
     /// The tool that is called, as its caller names it.
     called: Option<Cow<'a, str>>,
@@ -60,23 +63,32 @@ enum ExchangeState<'a> {
 }
 
 impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
-    /// Reads a request. `headers` are the lines that came with it; over a pipe there are none, and `session` is what its
-    /// client declared when it began.
+    /// Reads a request.
     ///
     /// # Errors
     ///
     /// The answer, where the request is refused.
     pub fn begin(
         rules: ExchangeSettings<'a>,
-        headers: Option<H>,
-        body: &'a [u8],
-        session: ClientFeatures,
-        now: Timestamp,
+        incoming: IncomingRequest<'a, H>,
     ) -> Result<Self, Box<Rejection>> {
+        let IncomingRequest { headers, body, session, evidence, now } = incoming;
         let (facts, state) = (RequestFacts::default(), ExchangeState::Passing(Era::Legacy));
         let (called, stated, is_readable, breach) = (None, None, false, false);
-        let mut exchange =
-            Self { rules, headers, body, now, session, facts, called, stated, is_readable, breach, state };
+        let mut exchange = Self {
+            rules,
+            headers,
+            body,
+            now,
+            session,
+            evidence,
+            facts,
+            called,
+            stated,
+            is_readable,
+            breach,
+            state,
+        };
         match exchange.read() {
             Ok(()) => Ok(exchange),
             Err(reply) => Err(exchange.rejection(reply)),
@@ -237,7 +249,12 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
         agreed: Agreed<'a>,
         listed: Option<(Arc<ToolIndex>, Option<ListedToolHeaders>)>,
     ) -> Result<(), Reply> {
-        let arrived = ArrivedRequest { rules: &self.rules, headers: self.headers, now: self.now };
+        let arrived = ArrivedRequest {
+            rules: &self.rules,
+            headers: self.headers,
+            evidence: &self.evidence,
+            now: self.now,
+        };
         let decided = DecidedRequest::new(agreed, listed, &arrived, &mut self.session, &mut self.facts)?;
         self.state = ExchangeState::Decided(Box::new(decided));
         Ok(())
@@ -314,7 +331,7 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
 
     /// What holds for the session of a pipe after this request.
     #[must_use]
-    pub fn session_features(&self) -> &ClientFeatures {
+    pub fn session_facts(&self) -> &SessionFacts {
         &self.session
     }
 
@@ -399,8 +416,14 @@ mod tests {
                 seal: None,
                 tasks: None,
             };
-            let (session, now) = (ClientFeatures::default(), Timestamp::UNIX_EPOCH);
-            let exchange = Exchange::begin(rules, Some(HEADERS), CALL.as_bytes(), session, now).unwrap();
+            let incoming = IncomingRequest {
+                headers: Some(HEADERS),
+                body: CALL.as_bytes(),
+                session: SessionFacts::default(),
+                evidence: CallerEvidence::default(),
+                now: Timestamp::UNIX_EPOCH,
+            };
+            let exchange = Exchange::begin(rules, incoming).unwrap();
             assert!(matches!(exchange.need(), Some(Need::Tool(name, ListingRecency::Usual)) if name == "t"));
             // The host did not give it.
             match exchange.forward() {

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    use crate::session::{ClientFeatures, MAX_UPSTREAM_ID_BYTES};
+    use crate::session::{MAX_UPSTREAM_ID_BYTES, SessionFacts};
 
     /// Other bytes each time, which is all that these tests need.
     fn random(bytes: &mut [u8]) -> Result<(), NoRandomness> {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn session(upstream: &[u8]) -> SessionIdPayload {
-        SessionIdPayload::new(Some(upstream), ClientFeatures::default()).unwrap()
+        SessionIdPayload::new(Some(upstream), SessionFacts::default()).unwrap()
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! The ids of legacy sessions and events on their way through.
 //!
-//! 1. An id is sealed when it has something to carry: a session id the features that its client declared, an event
-//!    id the preference of the request that its stream answers. Any other id stays the server's own.
+//! 1. An id is sealed when it has something to carry: a session id the features that its client declared, the locale of a
+//!    vendor's key and the client that has a profile, an event id the preference of the request that its stream answers. Any other id stays the server's own.
 //! 2. A server's id that looks sealed (another gateway is behind) is sealed once more, so that ours can be told apart.
 //! 3. The server sees its own ids only, and a caller never sees the server's id beside the sealed one.
-//! 4. A server that gives no session id gets none. Where features were declared one is made for the caller.
+//! 4. A server that gives no session id gets none. Where there is something to carry one is made for the caller.
 //! 5. An id that looks sealed and does not open: no such session (404), or no such event (400).
 //!
-//! Rules: F1, G8, L13.
+//! Rules: A6, C11, F1, G8, L13.
 
 use mcp_attune_wire::protocol::header::lowercase::{LAST_EVENT_ID, SESSION_ID};
 
 use super::headers::{HeaderChange, HeaderLines};
 use super::notice::ExchangeNotice;
 use super::seal::{IdSeal, UnsealError, looks_sealed};
-use crate::session::{ClientFeatures, EventIdPayload, SessionIdPayload};
+use crate::session::{EventIdPayload, SessionFacts, SessionIdPayload};
 
 /// A legacy request on its way in, and its answer on its way out. Without a seal everything stays as it is.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct SessionIdRewriter {
     /// The session that the request names, where that is a sealed one.
     entered: Option<OpenedSession>,
     /// What the request declares, where it begins a session.
-    begins: Option<ClientFeatures>,
+    begins: Option<SessionFacts>,
 }
 
 /// A session as its caller names it, opened.
@@ -38,7 +38,7 @@ impl SessionIdRewriter {
     pub(super) fn unseal_session<'h>(
         seal: Option<&IdSeal>,
         headers: impl HeaderLines<'h>,
-        begins: Option<ClientFeatures>,
+        begins: Option<SessionFacts>,
         changes: &mut Vec<HeaderChange>,
     ) -> Result<Self, UnsealError> {
         let mut visit = Self { seal: seal.cloned(), entered: None, begins };
@@ -69,8 +69,8 @@ impl SessionIdRewriter {
     }
 
     /// What holds for the session.
-    pub(super) fn features(&self) -> ClientFeatures {
-        let entered = self.entered.as_ref().map(|entered| entered.session.features());
+    pub(super) fn facts(&self) -> SessionFacts {
+        let entered = self.entered.as_ref().map(|entered| entered.session.facts());
         self.begins.as_ref().or(entered).cloned().unwrap_or_default()
     }
 
@@ -91,10 +91,10 @@ impl SessionIdRewriter {
         let Some(seal) = &self.seal else { return };
         let mut given = answer.named(SESSION_ID).peekable();
         if given.peek().is_none() {
-            let made = || seal_session_id(seal, None, self.features());
+            let made = || seal_session_id(seal, None, self.facts());
             if self.begins.is_some()
                 && success
-                && !self.features().is_empty()
+                && !self.facts().is_empty()
                 && let Some(made) = made()
             {
                 changes.push(HeaderChange::set(SESSION_ID, made));
@@ -116,19 +116,19 @@ impl SessionIdRewriter {
         {
             return entered.shown.clone();
         }
-        let features = self.features();
-        if features.is_empty() && !looks_sealed(id) {
+        let facts = self.facts();
+        if facts.is_empty() && !looks_sealed(id) {
             return id.to_vec();
         }
-        seal_session_id(seal, Some(id), features).map(String::into_bytes).unwrap_or_else(|| {
+        seal_session_id(seal, Some(id), facts).map(String::into_bytes).unwrap_or_else(|| {
             notices.push(ExchangeNotice::SessionIdTooLong);
             id.to_vec()
         })
     }
 }
 
-fn seal_session_id(seal: &IdSeal, id: Option<&[u8]>, features: ClientFeatures) -> Option<String> {
-    seal.seal_session(&SessionIdPayload::new(id, features)?)
+fn seal_session_id(seal: &IdSeal, id: Option<&[u8]>, facts: SessionFacts) -> Option<String> {
+    seal.seal_session(&SessionIdPayload::new(id, facts)?)
 }
 
 /// The sealed id in a header, if there is one. Beside another it opens nothing: two readers could take two.

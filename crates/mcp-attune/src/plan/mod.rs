@@ -11,7 +11,7 @@
 //! 7. The caller's context does not go on to the server, but for what the operator lets go on, and for the arguments
 //!    that it fills.
 //!
-//! Rules: C9, C10, F4, L7, L21.
+//! Rules: A4, C9, C10, F4, L7, L21.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -21,11 +21,11 @@ use core::fmt;
 
 use jiff::Timestamp;
 use mcp_attune_wire::context::CONTEXT_MEMBER;
-use mcp_attune_wire::json::{ByteSpan, JsonKind, SpannedValue};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, SpannedValue};
 use mcp_attune_wire::message::{Message, MessageKind, meta};
 
 use crate::bind::{Bindings, FilledArguments};
-use crate::caller::Caller;
+use crate::caller::{Caller, PreferenceOrigin};
 use crate::catalog::{CompiledLocale, LocaleChain, LocaleField, LocaleIndex, TextSlot};
 use crate::context::ContextPlacement;
 use crate::edits::{MessageEdit, MessageEdits};
@@ -62,6 +62,8 @@ pub struct Plan {
     speech: Option<Arc<AnswerTranslation>>,
     /// The part of the context that goes on, and where.
     onward: Option<(ContextPlacement, String)>,
+    /// The assumed preference that goes on as if it were stated.
+    onward_language: Option<String>,
     /// What the schemas of a listing are made with.
     shows: Option<Arc<Bindings>>,
     /// What the caller's tags make of the answer.
@@ -100,7 +102,13 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
         (choice.language.clone(), choice.why)
     });
     let report = wish.map(|(_, languages)| languages.default_language().clone());
-    let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
+    let forwards_assumed = offer.callers.forward_assumed;
+    let context = if forwards_assumed { caller.context() } else { caller.told_context() };
+    let onward = offer.forward.write(context).map(|context| (offer.forward.placement, context));
+    // A locale is never mirrored as a preference, whoever it comes from.
+    let goes_on = forwards_assumed && caller.origin() == PreferenceOrigin::Assumed;
+    let onward_language =
+        caller.preference().filter(|_| goes_on).map(|language| language.as_str().to_owned());
     let spoken = (offer.speaks && caller.preference().is_some()).then(ReportedLanguages::default);
     Plan {
         chosen,
@@ -110,6 +118,7 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
         translates: catalogs.is_some(),
         speech: None,
         onward,
+        onward_language,
         shows: None,
         shape: None,
     }
@@ -264,9 +273,19 @@ impl Plan {
         others: &[(ByteSpan, String)],
     ) -> Cow<'m, str> {
         let onward = self.onward.as_ref().filter(|_| message.kind() == MessageKind::Request);
-        let put = onward.and_then(|(placement, context)| insert_context(message, *placement, context));
+        let language = self.added_language(message);
+        let put = onward.and_then(|(placement, context)| {
+            let added = language.as_deref().filter(|_| adds_context_to_meta(message, *placement));
+            insert_context(message, *placement, context, added)
+        });
+        // Where the context is put into the same object, the language came with it.
+        let apart = language.as_deref().filter(|_| {
+            put.is_none() || onward.is_none_or(|(placement, _)| !adds_context_to_meta(message, *placement))
+        });
+        let language_put = apart.and_then(|entry| insert_meta_entry(message, entry));
         let stays = |placement| put.is_some() && onward.is_some_and(|(place, _)| *place == placement);
         let mut edits: Vec<(ByteSpan, &str)> = filled.edits();
+        edits.extend(language_put.as_ref().map(|(place, text)| (*place, text.as_str())));
         if !stays(ContextPlacement::Beside) {
             edits.extend(message.member_removal_span(CONTEXT_MEMBER).map(|place| (place, "")));
         }
@@ -279,6 +298,18 @@ impl Plan {
             return Cow::Borrowed(message.text());
         }
         message.splice(&edits).map_or(Cow::Borrowed(message.text()), Cow::Owned)
+    }
+
+    /// Whether an assumed preference goes into this message.
+    pub(crate) fn adds_language(&self, message: &Message<'_>) -> bool {
+        self.added_language(message).is_some_and(|entry| insert_meta_entry(message, &entry).is_some())
+    }
+
+    /// The entry of `_meta` with the preference that is assumed, where the message has none, not even a malformed one.
+    fn added_language(&self, message: &Message<'_>) -> Option<String> {
+        let language = self.onward_language.as_ref()?;
+        let is_open = message.kind() == MessageKind::Request && message.meta(meta::ACCEPT_LANGUAGE).is_none();
+        is_open.then(|| format!("\"{}\":{}", meta::ACCEPT_LANGUAGE, JsonQuoted(language)))
     }
 
     /// How many bytes a message has at most that is short work to adapt.
@@ -392,6 +423,7 @@ impl Plan {
             speech,
             // What the server gets.
             onward: _,
+            onward_language: _,
             shows,
             shape,
         } = self;
@@ -436,6 +468,7 @@ fn insert_context(
     message: &Message<'_>,
     placement: ContextPlacement,
     context: &str,
+    beside: Option<&str>,
 ) -> Option<(ByteSpan, String)> {
     let there = match placement {
         ContextPlacement::Beside => message.member(CONTEXT_MEMBER),
@@ -449,12 +482,25 @@ fn insert_context(
         return Some((message.opening()?, format!("\"{CONTEXT_MEMBER}\":{context},")));
     }
     let entry = format!("\"{}\":{context}", meta::CLIENT_CONTEXT);
+    match beside {
+        Some(beside) => insert_meta_entry(message, &format!("{entry},{beside}")),
+        None => insert_meta_entry(message, &entry),
+    }
+}
+
+/// Whether a context goes into `_meta` beside what is there, and not in the place of another one.
+fn adds_context_to_meta(message: &Message<'_>, placement: ContextPlacement) -> bool {
+    placement == ContextPlacement::Meta && message.meta(meta::CLIENT_CONTEXT).is_none()
+}
+
+/// How a new entry gets into `_meta`; none where there is no room for it.
+fn insert_meta_entry(message: &Message<'_>, entry: &str) -> Option<(ByteSpan, String)> {
     let first = |object: SpannedValue<'_>, text: &str| {
         let comma = if object.members().next().is_some() { "," } else { "" };
         (object.kind() == JsonKind::Object).then(|| (object.opening(), format!("{text}{comma}")))
     };
     match (message.member("params"), message.param("_meta")) {
-        (_, Some(held)) => first(held, &entry),
+        (_, Some(held)) => first(held, entry),
         (Some(params), None) => first(params, &format!("\"_meta\":{{{entry}}}")),
         (None, None) => Some((message.opening()?, format!("\"params\":{{\"_meta\":{{{entry}}}}},"))),
     }

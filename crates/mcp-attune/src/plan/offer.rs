@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::assume::CallerAssumptions;
 use crate::bind::Bindings;
 use crate::catalog::{LocaleIndex, LocaleStore};
 use crate::context::ContextForwarding;
@@ -37,6 +38,8 @@ pub struct Offer {
     pub content: Option<Arc<dyn ShaperSource>>,
     /// What `the last week` and its like mean in what its callers write. Rules: C14.
     pub past: PastPhrasePolicy,
+    /// What is assumed of callers that say nothing. Rules: A1–A7.
+    pub callers: Arc<CallerAssumptions>,
 }
 
 impl Offer {
@@ -44,6 +47,16 @@ impl Offer {
     #[must_use]
     pub fn formatters(&self) -> Formatters {
         self.formatters.clone().unwrap_or_default()
+    }
+
+    /// Whether anything that callers get could depend on their locale.
+    pub(crate) fn uses_locale(&self) -> bool {
+        self.speaks
+            || self.languages.is_some()
+            || self.content.is_some()
+            || !self.bindings.is_empty()
+            || !self.forward.fields.is_empty()
+            || self.library.as_ref().is_some_and(|library| !library.locale_index().is_empty())
     }
 
     /// The languages that callers can get now, the server's own first: those that there are files for, where there are

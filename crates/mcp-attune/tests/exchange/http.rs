@@ -9,17 +9,18 @@ use exchange_cases::{
     run, write_events,
 };
 use jiff::Timestamp;
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune::exchange::listing::{
     self, ListingPageError, ListingReadOptions, ToolIndex, ToolListRequest, ToolListingPage,
 };
 use mcp_attune::exchange::{
-    AnswerAdapter, AnswerBodyMode, Exchange, ExchangeSettings, IdSeal, LearnedFact, ListingAvailability,
-    ListingRecency, Need, NoRandomness, NonPostExchange, Rejection, SealKeys, localize_reply,
-    mirrored_preference,
+    AnswerAdapter, AnswerBodyMode, Exchange, ExchangeSettings, IdSeal, IncomingRequest, LearnedFact,
+    ListingAvailability, ListingRecency, Need, NoRandomness, NonPostExchange, Rejection, SealKeys,
+    localize_reply, mirrored_preference,
 };
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::plan::Offer;
-use mcp_attune::session::ClientFeatures;
+use mcp_attune::session::SessionFacts;
 use mcp_attune::shaping::AdaptEffort;
 use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::hop_headers;
@@ -74,6 +75,8 @@ struct Played {
     /// Whether the server negotiates content itself.
     negotiates: bool,
     asked: Asked,
+    /// What a host knows of every caller.
+    evidence: CallerEvidence,
 }
 
 impl Played {
@@ -94,6 +97,7 @@ impl Played {
             known: None,
             negotiates: false,
             asked: Asked::default(),
+            evidence: CallerEvidence { trusts_headers: setup.trusts_headers(), ..CallerEvidence::default() },
         }
     }
 
@@ -128,8 +132,10 @@ impl Played {
         self.admit(headers)?;
         let (offer, policy, seal) = (self.offer.clone(), self.policy.clone(), self.seal.clone());
         let rules = Self::rules(&offer, &policy, seal.as_ref(), self.flags());
-        let session = ClientFeatures::default();
-        let begun = Exchange::begin(rules, Some(headers), body.as_bytes(), session, self.now);
+        let (session, evidence) = (SessionFacts::default(), self.evidence.clone());
+        let body = body.as_bytes();
+        let incoming = IncomingRequest { headers: Some(headers), body, session, evidence, now: self.now };
+        let begun = Exchange::begin(rules, incoming);
         let mut exchange = begun.map_err(rejection)?;
         while let Some(need) = exchange.need() {
             match need {

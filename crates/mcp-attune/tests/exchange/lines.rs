@@ -2,6 +2,7 @@
 
 use exchange_cases::{Case, Fault, Host, LineHost, check_lines, run};
 use jiff::Timestamp;
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune::exchange::localize_reply;
 use mcp_attune::exchange::pipe::{PipeExchange, ReturnedLine};
 
@@ -35,7 +36,7 @@ struct Played {
 
 impl LineHost for Played {
     fn onward(&mut self, line: &str) -> Result<String, String> {
-        match self.pipe.forward_line(line.as_bytes(), self.now) {
+        match self.pipe.forward_line(line.as_bytes(), CallerEvidence::default(), self.now) {
             Ok(sent) => Ok(String::from_utf8(sent.line.into_owned()).unwrap()),
             Err(rejected) => Err(localize_reply(rejected.reply, &rejected.preference).0.body),
         }

@@ -1,6 +1,7 @@
 //! What a pipe keeps of requests, and for how long.
 
 use jiff::Timestamp;
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune::exchange::pipe::{PipeExchange, ReturnedLine};
 use mcp_attune::language::Languages;
 use mcp_attune::plan::Offer;
@@ -18,12 +19,15 @@ fn ask(pipe: &mut PipeExchange, id: &str) -> Result<(), u16> {
     let line = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"_meta":{{"io.modelcontextprotocol/acceptLanguage":"de"}}}}}}"#
     );
-    let sent = pipe.forward_line(line.as_bytes(), Timestamp::UNIX_EPOCH);
+    let sent = pipe.forward_line(line.as_bytes(), CallerEvidence::default(), Timestamp::UNIX_EPOCH);
     sent.map(drop).map_err(|rejected| rejected.reply.status)
 }
 
 fn send(pipe: &mut PipeExchange, line: &str) {
-    assert!(pipe.forward_line(line.as_bytes(), Timestamp::UNIX_EPOCH).is_ok(), "{line}");
+    assert!(
+        pipe.forward_line(line.as_bytes(), CallerEvidence::default(), Timestamp::UNIX_EPOCH).is_ok(),
+        "{line}"
+    );
 }
 
 /// Whether the answer to a request says its language: whether what was decided of the request is still known.

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart};
 use mcp_attune::context::CoordinatePrecision;
 use mcp_attune::exchange::listing::{ListingReadOptions, ToolIndex, ToolListingPage};
 use mcp_attune::exchange::{
-    Exchange, ExchangeSettings, ListingAvailability, ListingRecency, Need, Rejection,
+    Exchange, ExchangeSettings, IncomingRequest, ListingAvailability, ListingRecency, Need, Rejection,
 };
 use mcp_attune::plan::Offer;
-use mcp_attune::session::ClientFeatures;
+use mcp_attune::session::SessionFacts;
 use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::message::Message;
 
@@ -65,13 +66,14 @@ impl Place {
             seal: None,
             tasks: None,
         };
-        Exchange::begin(
-            rules,
-            Some(headers),
-            body.as_bytes(),
-            ClientFeatures::default(),
-            Timestamp::UNIX_EPOCH,
-        )
+        let incoming = IncomingRequest {
+            headers: Some(headers),
+            body: body.as_bytes(),
+            session: SessionFacts::default(),
+            evidence: CallerEvidence::default(),
+            now: Timestamp::UNIX_EPOCH,
+        };
+        Exchange::begin(rules, incoming)
     }
 }
 

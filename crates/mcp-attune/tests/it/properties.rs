@@ -246,9 +246,13 @@ proptest! {
     #[test]
     fn what_an_id_carries_comes_back_as_it_went_in(
         upstream in prop::option::of(vec(any::<u8>(), 0..300)), tags in vec("[!-~é]{0,40}", 0..70),
-        preference in prop::option::of(".{0,60}"),
+        preference in prop::option::of(".{0,60}"), locale in prop::option::of("[a-z]{2,3}(-[A-Z]{2})?"),
+        client in prop::option::of((".{1,30}", ".{0,15}")),
     ) {
-        let session = SessionIdPayload::new(upstream.as_deref(), features(&tags)).unwrap();
+        let client = client.and_then(|(name, version)| ClientImplementation::new(&name, &version));
+        let locale = locale.map(|locale| Tag::parse(&locale).unwrap());
+        let facts = SessionFacts { features: features(&tags), locale, client };
+        let session = SessionIdPayload::new(upstream.as_deref(), facts).unwrap();
         prop_assert!(session.encode().len() <= SessionIdPayload::MAX_LEN);
         prop_assert_eq!(SessionIdPayload::decode(&session.encode()).unwrap(), session);
         let event = EventIdPayload::new(&upstream.unwrap_or_default(), preference.as_deref()).unwrap();
@@ -260,7 +264,7 @@ proptest! {
         bytes in vec(prop_oneof![Just(0_u8), Just(1), Just(2), any::<u8>()], 0..60), cut in any::<prop::sample::Index>(),
         tags in vec("[a-z]{1,9}", 0..4), changed in any::<u8>(),
     ) {
-        let mut near = SessionIdPayload::new(Some(&bytes), features(&tags)).unwrap().encode();
+        let mut near = SessionIdPayload::new(Some(&bytes), features(&tags).into()).unwrap().encode();
         let at = cut.index(near.len());
         near[at] = changed;
         for bytes in [&bytes[..], &near, &near[..at]] {
