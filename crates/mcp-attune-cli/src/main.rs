@@ -34,6 +34,8 @@ mod saving;
 
 mod asking;
 
+mod stdio_caller;
+
 // and the commands.
 mod commands;
 

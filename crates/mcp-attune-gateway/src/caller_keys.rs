@@ -82,7 +82,8 @@ impl CallerKeyHasher {
         None
     }
 
-    fn is_trusted(&self, address: IpAddr) -> bool {
+    /// Returns whether an address is a trusted proxy's.
+    pub(crate) fn is_trusted(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.trusted_proxies.iter().any(|network| network.contains(address))
     }

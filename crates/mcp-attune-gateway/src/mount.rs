@@ -1,13 +1,14 @@
 //! A mount: one upstream with the rules around its endpoint. Each request is counted from here until its
 //! answer is over.
 //!
-//! Rules: G1, G12.
+//! Rules: A2, G1, G12.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use http::header::ACCEPT_LANGUAGE;
 use http::{HeaderMap, Request, Response};
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune_tower::{AttuneLayer, RequestOutcome};
 use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
@@ -32,6 +33,8 @@ pub(crate) struct MountedUpstream {
     /// The upstream as the gateway itself asks it; requests of callers use [`UpstreamService::on_behalf_of`].
     pub(crate) upstream: UpstreamService,
     pub(crate) meter: Meter,
+    /// Whether there are headers that count where they come from a trusted proxy.
+    pub(crate) trusts_headers: bool,
     /// The maximum size of an answer to the gateway's own questions, in bytes.
     pub(crate) max_answer: usize,
 }
@@ -55,6 +58,15 @@ impl MountedUpstream {
         }
         let (answer, account) = self.rules.layer(self.upstream.on_behalf_of(requester)).answer(request).await;
         Ok(tally.answered(answer, account))
+    }
+
+    /// Notes with a request whether it comes from a trusted proxy, where that makes a difference: then its
+    /// headers may say something of its caller. Rules: A2.
+    pub(crate) fn note_trust(&self, request: &mut Request<Body>, is_trusted: impl FnOnce() -> bool) {
+        if self.trusts_headers {
+            let evidence = CallerEvidence { trusts_headers: is_trusted(), ..CallerEvidence::default() };
+            request.extensions_mut().insert(evidence);
+        }
     }
 
     /// Counts a request whose body could not be read, and returns `answer`, which says why. It never had a

@@ -145,7 +145,10 @@ impl Service<Request<PeerBody>> for LimitedMount {
     /// takes a permit; everything else takes its permit at once.
     fn call(&self, request: Request<PeerBody>) -> MountAnswerFuture {
         let requester = self.requester(&request, request.body());
-        let request = request.map(|arrival| arrival.body);
+        let mut request = request.map(|arrival| arrival.body);
+        self.mount.note_trust(&mut request, || {
+            requester.peer.is_some_and(|peer| self.permits.callers.is_trusted(peer.address.ip()))
+        });
         if request.method() == Method::POST && !request.body().is_whole() {
             return Box::pin(self.clone().call_when_read(request, requester));
         }

@@ -67,7 +67,8 @@ pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack
         watcher = watcher.on_refresh(move || held.recheck_templates());
         // Counts and logs every request that is for the mount, also what the rules refuse, until its answer is over.
         let (path, max_answer) = (mount.path.as_str().to_owned(), config.limits.answer);
-        let mount = MountedUpstream { path, rules, upstream, meter, max_answer };
+        let trusts_headers = mount.callers.headers != config::CallerHeadersConfig::default();
+        let mount = MountedUpstream { path, rules, upstream, meter, trusts_headers, max_answer };
         // Bounds how many calls run at a time, and of whom: after the body was read, so that one that has not come
         // holds up nobody, and before anything that costs.
         mounts.push(LimitedMount::new(&permits, mount));

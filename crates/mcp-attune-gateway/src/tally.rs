@@ -97,7 +97,8 @@ impl RequestTally {
         })
     }
 
-    /// Counts what most requests have nothing of: broken rules, unchecked headers, shaping, failed templates.
+    /// Counts what most requests have nothing of: broken rules, unchecked headers, shaping, what callers did not
+    /// say themselves, failed templates.
     #[cold]
     fn count(&self, account: &RequestOutcome) {
         for rule in &account.broken {
@@ -109,6 +110,9 @@ impl RequestTally {
         if let Some(format) = account.format {
             self.meter.shaped(format.name());
             self.meter.left_out(account.left_out());
+        }
+        for (field, source) in &account.sources {
+            self.meter.assumed(field.name(), source.name());
         }
         if account.template_faults() > 0 {
             self.meter.templates_failed(account.template_faults());
@@ -140,6 +144,7 @@ impl Drop for RequestTally {
             || account.unchecked
             || account.format.is_some()
             || account.template_faults() > 0
+            || !account.sources.is_empty()
         {
             self.count(&account);
         }

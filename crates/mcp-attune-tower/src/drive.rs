@@ -1,7 +1,7 @@
 //! The driver of an exchange over HTTP: it supplies what the state machine needs, forwards what it decided, and
 //! carries the answer back.
 //!
-//! Rules: F1, G1, G2, G4, G5, G6, G8, L7, L13, L15, L17, L21.
+//! Rules: A2, A3, F1, G1, G2, G4, G5, G6, G8, L7, L13, L15, L17, L21.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -11,13 +11,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Method, Request, Response, header, request};
 use jiff::Timestamp;
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune::caller::Caller;
 use mcp_attune::exchange::{
-    AnswerAdapter, Exchange, HeaderChange, ListingAvailability, Need, NonPostExchange, OutgoingRequest,
-    Rejection, mirrored_preference,
+    AnswerAdapter, Exchange, HeaderChange, IncomingRequest, ListingAvailability, Need, NonPostExchange,
+    OutgoingRequest, Rejection, mirrored_preference,
 };
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::session::ClientFeatures;
+use mcp_attune::session::SessionFacts;
 use mcp_attune_wire::reply::Reply;
 
 use crate::admit::{admit, read_body};
@@ -60,7 +61,11 @@ pub(crate) async fn drive<S: McpHttpService>(
     }
     let (body, _held) = read_body(&mount.settings, body).await.map_err(|reply| unread(&parts, reply))?;
     let (headers, now) = (Some(HeaderMapLines(&parts.headers)), Timestamp::now());
-    let begun = Exchange::begin(mount.rules(), headers, &body, ClientFeatures::default(), now);
+    // What whoever stands before the layer knows of the caller.
+    let evidence = parts.extensions.get::<CallerEvidence>().cloned().unwrap_or_default();
+    let session = SessionFacts::default();
+    let incoming = IncomingRequest { headers, body: &body, session, evidence, now };
+    let begun = Exchange::begin(mount.rules(), incoming);
     let exchange = begun.map_err(|rejected| record_rejection(rejected, mount, account))?;
     let given = supply_needs(exchange, &mut inner, mount, identity, &parts).await;
     let exchange = given.map_err(|rejected| record_rejection(rejected, mount, account))?;
@@ -159,7 +164,12 @@ fn record_facts<'a>(
     account: &mut RequestOutcome,
 ) {
     let facts = exchange.facts();
-    logging::log_exchange(facts, exchange.caller(), &mount.settings.offer);
+    logging::log_exchange(
+        facts,
+        exchange.caller(),
+        &mount.settings.offer,
+        Some(&mount.untrusted_header_logged),
+    );
     account.note_facts(facts, listed_tool(exchange.called_tool(), mount));
     if let Some(filled) = exchange.filled_arguments() {
         tracing::debug!(?filled, "the context fills arguments");

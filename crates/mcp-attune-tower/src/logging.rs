@@ -1,8 +1,11 @@
 //! What is logged of a request and its answer: names of fields, reasons and counts. The only values of a caller
 //! among them are the negotiated language and feature tags, at debug level.
 //!
-//! Rules: C3, C4, C8, F3, F5, F17, L2.
+//! Rules: A2, A3, C3, C4, C8, F3, F5, F17, L2.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_attune::assume::CallerField;
 use mcp_attune::caller::Caller;
 use mcp_attune::exchange::{ExchangeNotice, RequestFacts};
 use mcp_attune::features::FeaturePreferences;
@@ -27,7 +30,11 @@ pub fn log_caller(caller: &Caller) {
     }
     let context = caller.context();
     if !context.is_empty() {
-        tracing::debug!(?context, "the caller told their context");
+        tracing::debug!(?context, "the caller's context");
+    }
+    let sources = caller.sources();
+    if sources.iter().next().is_some() {
+        tracing::debug!(%sources, "where what is known of the caller comes from");
     }
     if context.offset_agrees() == Some(false) {
         tracing::debug!("the offset of currentTimestamp is not the one of timezone; both stand");
@@ -36,11 +43,22 @@ pub fn log_caller(caller: &Caller) {
 
 /// Logs what is known of a request that is forwarded: what would have been refused (in report mode), notices,
 /// the caller, and the negotiated language.
-pub(crate) fn log_exchange(facts: &RequestFacts, caller: Option<&Caller>, offer: &Offer) {
+///
+/// `untrusted_logged` remembers that a header of somebody who is not trusted was told: every request of theirs may have one.
+pub(crate) fn log_exchange(
+    facts: &RequestFacts,
+    caller: Option<&Caller>,
+    offer: &Offer,
+    untrusted_logged: Option<&AtomicBool>,
+) {
     if let Some(reported) = &facts.reported {
         log_refusal(reported, false);
     }
-    log_notices(&facts.notices);
+    let is_new = |notice: &&ExchangeNotice| {
+        !matches!(notice, ExchangeNotice::UntrustedHeader(_))
+            || untrusted_logged.is_some_and(|logged| !logged.swap(true, Ordering::Relaxed))
+    };
+    log_notices(facts.notices.iter().filter(is_new));
     if let Some(caller) = caller {
         log_caller(caller);
         log_chosen_language(facts.language.as_ref(), caller, offer);
@@ -53,7 +71,8 @@ fn log_chosen_language(language: Option<&(Tag, Why)>, caller: &Caller, offer: &O
         // Collected only where somebody listens.
         let of = || offer.available_languages().iter().map(ToString::to_string).collect::<Vec<_>>();
         let preference = caller.origin();
-        tracing::debug!(%language, %why, %preference, of = ?of(), "language chosen");
+        let from = caller.sources().get(CallerField::Language).map(ToString::to_string).unwrap_or_default();
+        tracing::debug!(%language, %why, %preference, from, of = ?of(), "language chosen");
     }
 }
 

@@ -23,11 +23,19 @@ pub(crate) struct LayerState {
     pub(crate) memo: ListingMemo,
     /// Whether the server said that it negotiates content itself; then its answers are not shaped.
     negotiates: AtomicBool,
+    /// Whether it was logged that a header came from somebody who is not trusted: that is said once.
+    pub(crate) untrusted_header_logged: AtomicBool,
 }
 
 impl LayerState {
     pub(crate) fn new(settings: Settings, schemas: Arc<ToolSchemaCache>) -> Self {
-        Self { settings, schemas, memo: ListingMemo::default(), negotiates: AtomicBool::default() }
+        Self {
+            settings,
+            schemas,
+            memo: ListingMemo::default(),
+            negotiates: AtomicBool::default(),
+            untrusted_header_logged: AtomicBool::default(),
+        }
     }
 
     /// Returns what holds for a request that begins now: the settings, and the templates as they are at this

@@ -4,7 +4,10 @@
 //! It reads and writes nothing itself. Its owner reads lines, gives each to [`LineRelay`], and writes what
 //! comes back.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
+use mcp_attune::assume::{CallerEvidence, CallerValues};
 use mcp_attune::exchange::listing::is_last_page;
 use mcp_attune::exchange::{Rejection, localize_reply, pipe::PipeExchange};
 use mcp_attune::plan::Offer;
@@ -29,6 +32,25 @@ pub struct LineRelay {
     pipe: PipeExchange,
     /// Bindings and templates that were not checked against a listing yet; taken by the first one.
     unchecked: Option<ListingInspector>,
+    /// Says what the system of the person at this machine says, anew for each line.
+    system: Option<SystemCaller>,
+}
+
+/// Reads what the system says of the person at it: its language and zone now.
+#[derive(Clone)]
+pub struct SystemCaller(Arc<dyn Fn() -> CallerValues + Send + Sync>);
+
+impl SystemCaller {
+    /// A reader of the system. It is asked once for each line of the client, and may read files.
+    pub fn new(read: impl Fn() -> CallerValues + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+}
+
+impl fmt::Debug for SystemCaller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SystemCaller")
+    }
 }
 
 impl LineRelay {
@@ -39,7 +61,15 @@ impl LineRelay {
         set_formatters(&mut offer);
         let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
         let unchecked = Some(ListingInspector { bindings, content, ..ListingInspector::default() });
-        Self { pipe: PipeExchange::new(offer, policy, report_only, most), unchecked }
+        Self { pipe: PipeExchange::new(offer, policy, report_only, most), unchecked, system: None }
+    }
+
+    /// The same for a client of the person at this machine: what a line does not say of its caller, the system does.
+    ///
+    /// Rules: A1, A2.
+    #[must_use]
+    pub fn with_system(self, system: Option<SystemCaller>) -> Self {
+        Self { system, ..self }
     }
 
     /// Handles a line of the client. Returns the line as the server gets it, with who sent it.
@@ -49,8 +79,10 @@ impl LineRelay {
     /// The reply that goes to the client instead, in its language: the line cannot be read in one way only, is
     /// a request without its envelope, or is one request too many.
     pub fn handle_client_line<'l>(&mut self, line: &'l [u8]) -> Result<ForwardedLine<'l>, Reply> {
-        let sent = self.pipe.forward_line(line, Timestamp::now()).map_err(reworded_refusal)?;
-        logging::log_exchange(&sent.facts, Some(&sent.caller), self.pipe.offer());
+        let system = self.system.as_ref().map(|SystemCaller(read)| read());
+        let evidence = CallerEvidence { system, ..CallerEvidence::default() };
+        let sent = self.pipe.forward_line(line, evidence, Timestamp::now()).map_err(reworded_refusal)?;
+        logging::log_exchange(&sent.facts, Some(&sent.caller), self.pipe.offer(), None);
         logging::log_features(&sent.caller);
         if let Some(filled) = &sent.filled {
             tracing::debug!(?filled, "the context fills arguments");
@@ -61,7 +93,7 @@ impl LineRelay {
     /// Handles a line of the server. Returns the line as the client gets it, adapted to the request that it
     /// belongs to, or that it is to be dropped because it is not a message.
     pub fn handle_server_line<'l>(&mut self, line: &'l [u8]) -> ReturnedLine<'l> {
-        let Self { pipe, unchecked } = self;
+        let Self { pipe, unchecked, .. } = self;
         let learn = |page: &Message<'_>| {
             if let Some(interest) = unchecked.take() {
                 interest.check_configuration(std::slice::from_ref(page), is_last_page(page));

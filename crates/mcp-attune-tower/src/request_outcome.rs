@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcp_attune::assume::{CallerField, CallerSource};
 use mcp_attune::exchange::RequestFacts;
 use mcp_attune::features::ContentFormat;
 use mcp_attune::language::Tag;
@@ -48,6 +49,8 @@ pub struct RequestOutcome {
     /// The content format that the caller's feature tags ask for. `None` if they ask for none or answers are
     /// not shaped.
     pub format: Option<ContentFormat>,
+    /// What of the caller its request did not say itself, and where it comes from. Rules: A3.
+    pub sources: Vec<(CallerField, CallerSource)>,
     /// What is learned after the head of the answer is gone, shared by all clones.
     later: Arc<OutcomeUpdates>,
 }
@@ -89,6 +92,7 @@ impl RequestOutcome {
         self.language = facts.language.as_ref().map(|(language, _)| language.clone());
         self.default_language.clone_from(&facts.default_language);
         self.format = facts.format;
+        self.sources.clone_from(&facts.sources);
         self.unchecked |= facts.unchecked;
     }
 

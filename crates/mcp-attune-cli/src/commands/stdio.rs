@@ -15,13 +15,14 @@ use crate::exit::{Exit, hinted};
 use crate::language_args::ServerLanguageArgs;
 use crate::log::ThrottledLog;
 use crate::running::single_thread_runtime;
+use crate::stdio_caller::StdioCallerArgs;
 
 /// Stand between a client and a server that speak over pipes, with the rules of Attune
 ///
 /// In a client's settings, put `attune stdio --` before the command that starts the server.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nWith a variable that only the server gets:\n  attune stdio --env API_KEY=… -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
+    after_help = "Examples:\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nWith a variable that only the server gets:\n  attune stdio --env API_KEY=… -- npx -y some-server\nIn your language and time zone, whatever the client says:\n  attune stdio --caller system -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
 )]
 pub(crate) struct StdioArgs {
     /// The configuration; without it, none
@@ -31,6 +32,8 @@ pub(crate) struct StdioArgs {
     speech: ServerLanguageArgs,
     #[command(flatten)]
     bundled: BundleServerArgs,
+    #[command(flatten)]
+    caller: StdioCallerArgs,
     #[command(flatten)]
     env: ChildEnv,
     /// What was meant for the end, and stands before `--`.
@@ -55,6 +58,7 @@ impl StdioArgs {
         if let Some(ready) = &bundle {
             ready.apply_locales(&mut config, self.speech.has_locales());
         }
+        let system = self.caller.apply_caller(&mut config)?;
         let server = self.server(&config, bundle.as_ref())?;
         let log = ThrottledLog::from_config(&config);
         let runtime = single_thread_runtime()?;
@@ -62,7 +66,7 @@ impl StdioArgs {
             tokio::spawn(log.clone().report_periodically());
             // Where both are pipes, and on Linux, no thread has to wait for them.
             let (input, output) = rmcp::transport::stdio_pipes();
-            let ended = stdio::run(&config, &server, input, output, signals()?).await;
+            let ended = stdio::run(&config, &server, system, input, output, signals()?).await;
             ended.map_err(|why| hinted(why.to_string(), HINT))
         });
         log.report_left_out();

@@ -128,7 +128,8 @@ impl HeadersConfig {
     }
 }
 
-fn header_name(text: &str) -> Result<HeaderName, ConfigProblem> {
+/// Parses the name of a header.
+pub(super) fn header_name(text: &str) -> Result<HeaderName, ConfigProblem> {
     let hint = "write letters, digits and hyphens, such as \"X-Api-Key\"";
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| ConfigProblem::new("is no name of a header", hint))
 }

@@ -9,7 +9,7 @@
 //!
 //! One server behind the gateway is described by the tables at the top. Several are described by one table
 //! `[mounts.NAME]` each, with a `path` and the same tables from `[upstream]` down. Then `[headers]`,
-//! `[locales]`, `[content]` and `[context]` at the top are what each mount begins with, key by key;
+//! `[locales]`, `[content]`, `[context]` and `[callers]` at the top are what each mount begins with, key by key;
 //! `[upstream]`, `[tools]`, `[resources]` and `[prompts]` belong to one server, and stand in its mount.
 //!
 //! Caveat: whether a file that is named exists is not checked here, but by [`inspect`](crate::inspect) and by
@@ -51,6 +51,7 @@ mod session;
 mod template_paths;
 
 mod headers;
+mod callers;
 mod server;
 mod tools;
 
@@ -70,6 +71,7 @@ use mcp_attune::plan::Offer;
 use mcp_attune_files::FileWatcher;
 use toml::de::DeTable;
 
+pub use callers::{CallerHeadersConfig, CallersConfig, ProfileSetting};
 pub(crate) use choice::nearest_name;
 pub use context::{
     ContextConfig, ContextFieldSetting, CoordinatesSetting, ForwardPlacementSetting, PastSetting,
@@ -274,6 +276,7 @@ impl Config {
             ),
             content: mount.and_then(|mount| mount.content_supply(watcher)),
             past: mount.map(|mount| mount.context.to_past()).unwrap_or_default(),
+            callers: Arc::new(mount.map(|mount| mount.callers.to_assumptions()).unwrap_or_default()),
         }
     }
 

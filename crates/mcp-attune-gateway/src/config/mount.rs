@@ -24,6 +24,7 @@ use mcp_attune::shaping::ShaperSource;
 use mcp_attune_files::{FileWatcher, ServerTemplateFiles, ServerTemplatePaths, ToolTemplatePaths};
 use mcp_attune_shape::OperatorContent;
 
+use super::callers::CallersConfig;
 use super::context::ContextConfig;
 use super::findings::{ConfigProblem, quoted};
 use super::headers::HeadersConfig;
@@ -53,6 +54,8 @@ pub struct MountConfig {
     pub content: ContentConfig,
     /// `[context]`: what of the caller's context is forwarded.
     pub context: ContextConfig,
+    /// `[callers]`: what is assumed of callers that do not say it themselves.
+    pub callers: CallersConfig,
     /// `[tools.NAME]`: settings of single tools, by name.
     pub tools: BTreeMap<String, ToolConfig>,
     /// `[resources."URI"]`: settings of single resources, by URI.
@@ -152,6 +155,7 @@ impl Default for MountConfig {
             locales: LocalesConfig::default(),
             content: ContentConfig::default(),
             context: ContextConfig::default(),
+            callers: CallersConfig::default(),
             tools: BTreeMap::new(),
             resources: BTreeMap::new(),
             prompts: BTreeMap::new(),
@@ -160,8 +164,8 @@ impl Default for MountConfig {
 }
 
 /// Reads the mounts of a file: the only one, whose tables are at the top, or all `[mounts.NAME]`. Then
-/// `[headers]`, `[locales]`, `[content]` and `[context]` at the top are the defaults of each mount, key by
-/// key, and tables that belong to one server may not stand there.
+/// `[headers]`, `[locales]`, `[content]`, `[context]` and `[callers]` at the top are the defaults of each
+/// mount, key by key, and tables that belong to one server may not stand there.
 pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Vec<MountConfig> {
     let base = settings(reader, MountConfig::default());
     let upstream = reader.table("upstream", None, |reader, _| UpstreamConfig::read(reader));
@@ -233,6 +237,7 @@ fn settings(reader: &mut ConfigTableReader<'_, '_, '_>, base: MountConfig) -> Mo
         locales: reader.table("locales", base.locales, LocalesConfig::read),
         content: reader.table("content", base.content, ContentConfig::read),
         context: reader.table("context", base.context, ContextConfig::read),
+        callers: reader.table("callers", base.callers, CallersConfig::read),
         ..base
     }
 }

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
+use super::callers::ProfileSetting;
 use super::choice::KeywordSetting;
 use super::context::{ContextFieldSetting, CoordinatesSetting, ForwardPlacementSetting, PastSetting};
 use super::headers::{HeaderAgreementSetting, UnknownSchemaSetting};
@@ -226,8 +227,14 @@ fn server_properties() -> [(&'static str, Value); 4] {
 }
 
 /// The tables that a mount can have of its own or from the top.
-fn settings() -> [(&'static str, Value); 4] {
-    [("headers", headers()), ("locales", locales()), ("content", content()), ("context", context())]
+fn settings() -> [(&'static str, Value); 5] {
+    [
+        ("headers", headers()),
+        ("locales", locales()),
+        ("content", content()),
+        ("context", context()),
+        ("callers", callers()),
+    ]
 }
 
 /// `[headers]`.
@@ -296,6 +303,34 @@ fn context() -> Value {
             ("forward_as", choice::<ForwardPlacementSetting>("Where they go.").default("meta")),
             ("coordinates", choice::<CoordinatesSetting>("How exact coordinates may be.").default("off")),
             ("past", choice::<PastSetting>("What `the last week` and its like mean.").default("rolling")),
+        ],
+    )
+}
+
+/// `[callers]`.
+fn callers() -> Value {
+    let header = |description: &str| json!({ "type": "string", "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", "description": description });
+    let headers = [
+        ("language", header("The languages, in the form of Accept-Language.")),
+        ("timezone", header("The time zone, by its IANA name.")),
+        ("locale", header("The locale, a BCP 47 tag.")),
+        ("country", header("The country, by ISO 3166-1.")),
+        ("region", header("The region.")),
+        ("city", header("The city.")),
+    ];
+    let default = [
+        ("language", text("The languages, in the form of Accept-Language.")),
+        ("timezone", text("The time zone, by its IANA name.")),
+        ("locale", text("The locale, a BCP 47 tag.")),
+        ("features", list(&name(), "The feature tags that count as declared.")),
+    ];
+    table(
+        "What is assumed of callers that do not say it themselves.",
+        [
+            ("profile", choice::<ProfileSetting>("Whether a client's profile counts.").default("off")),
+            ("headers", table("The headers that count, from trusted proxies.", headers)),
+            ("forward_assumed", flag("Forward what is assumed as if callers had said it.").default(false)),
+            ("default", table("What holds where nothing else says it.", default)),
         ],
     )
 }

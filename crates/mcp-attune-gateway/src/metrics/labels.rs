@@ -75,6 +75,16 @@ pub(super) struct PartLabels {
     pub(super) part: &'static str,
 }
 
+/// Labels of `attune_assumed_total`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(super) struct AssumedLabels {
+    pub(super) mount: Arc<str>,
+    /// The field of the caller, such as `timezone`.
+    pub(super) field: &'static str,
+    /// The kind of source, such as `header`.
+    pub(super) source: &'static str,
+}
+
 /// Labels of `attune_reloads_total`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 pub(super) struct ReloadLabels {

@@ -9,8 +9,8 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::Metrics;
 use super::labels::{
-    ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels, RequestLabels,
-    ToolLabels,
+    AssumedLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels,
+    RequestLabels, ToolLabels,
 };
 use crate::access::AccessLog;
 use crate::health::{UpstreamHealth, UpstreamState};
@@ -180,6 +180,12 @@ impl Meter {
             let labels = PartLabels { mount: self.0.mount.clone(), part };
             self.0.metrics.left_out.get_or_create(&labels).inc_by(count as u64);
         }
+    }
+
+    /// Counts a field of a caller that its request did not say itself. Rules: A3.
+    pub(crate) fn assumed(&self, field: &'static str, source: &'static str) {
+        let labels = AssumedLabels { mount: self.0.mount.clone(), field, source };
+        self.0.metrics.assumed.get_or_create(&labels).inc();
     }
 
     /// Counts templates that failed for an answer.

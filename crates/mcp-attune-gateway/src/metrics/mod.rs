@@ -14,7 +14,7 @@
 //! attune_upstream_up{mount="shop"} 1
 //! ```
 //!
-//! Rules: G12, H10, H17.
+//! Rules: A3, G12, H10, H17.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub(crate) use meter::{Meter, other_tool};
 use crate::access::AccessLog;
 use crate::listen::ListenerMetrics;
 use labels::{
-    ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels, ReloadLabels,
-    RequestLabels, ToolLabels,
+    AssumedLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels,
+    ReloadLabels, RequestLabels, ToolLabels,
 };
 
 /// The content type of [`Metrics::text`].
@@ -74,6 +74,8 @@ pub(crate) struct Metrics {
     left_out: Family<PartLabels, Counter>,
     /// `attune_template_faults_total`: templates that failed.
     template_faults: Family<MountLabels, Counter>,
+    /// `attune_assumed_total`: what requests did not say of their callers themselves.
+    assumed: Family<AssumedLabels, Counter>,
     /// `attune_reloads_total`: changes of the configuration file.
     reloads: Family<ReloadLabels, Counter>,
     /// `attune_calls`: requests that run, open streams included.
@@ -111,6 +113,7 @@ impl Metrics {
             shaped: Family::default(),
             left_out: Family::default(),
             template_faults: Family::default(),
+            assumed: Family::default(),
             reloads: Family::default(),
             running: Gauge::default(),
             traffic: ListenerMetrics::default(),
@@ -195,6 +198,11 @@ impl Metrics {
             "template_faults",
             "Templates that failed; the answers were written without them",
             self.template_faults.clone(),
+        );
+        registry.register(
+            "assumed",
+            "What requests did not say of their callers themselves, by field and by where it was taken from",
+            self.assumed.clone(),
         );
         registry.register(
             "reloads",

@@ -40,6 +40,7 @@ use crate::config::{ChildConfig, Config, HeaderAgreementSetting};
 use crate::upstream::UpstreamError;
 
 pub use mcp_attune_process::process::Signal;
+pub use mcp_attune_tower::relay::SystemCaller;
 
 /// How long the output of a server that has exited is still read and passed on.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -78,6 +79,7 @@ impl std::error::Error for StdioStartError {}
 pub async fn run(
     config: &Config,
     server: &ChildConfig,
+    system: Option<SystemCaller>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
     mut signals: mpsc::UnboundedReceiver<Signal>,
@@ -86,7 +88,7 @@ pub async fn run(
     let (mut process, ProgramPipes { stdin, stdout, .. }) =
         process::start(&program).map_err(StdioStartError)?;
     let mut watcher = FileWatcher::new();
-    let between = StdioBridge::new(config, output, &mut watcher);
+    let between = StdioBridge::new(config, system, output, &mut watcher);
     let _following = follow_files(watcher);
     let mut inward =
         Box::pin(between.forward_to_server(BoundedLineReader::new(input, config.limits.body), stdin));
@@ -201,11 +203,12 @@ struct StdioBridge<W> {
 impl<W: AsyncWrite + Unpin> StdioBridge<W> {
     /// Sets the rules of the first mount up, or the default ones where there is no mount. `watcher` gets the
     /// files that are to be followed.
-    fn new(config: &Config, output: W, watcher: &mut FileWatcher) -> Self {
+    fn new(config: &Config, system: Option<SystemCaller>, output: W, watcher: &mut FileWatcher) -> Self {
         let headers = config.mounts.first().map(|mount| &mount.headers);
         let report_only = headers.is_some_and(|headers| headers.agree == HeaderAgreementSetting::Report);
         let offer = config.offer(config.mounts.first(), watcher);
-        let relay = LineRelay::new(offer, HeaderPolicy::default(), report_only, config.limits.calls);
+        let relay = LineRelay::new(offer, HeaderPolicy::default(), report_only, config.limits.calls)
+            .with_system(system);
         Self {
             relay: Mutex::new(relay),
             output: tokio::sync::Mutex::new(output),

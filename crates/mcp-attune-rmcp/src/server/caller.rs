@@ -102,7 +102,7 @@ impl Caller {
         let spoken = http.and_then(|http| http.get::<ReportedLanguages>());
         let spoken =
             spoken.or_else(|| context.extensions.get::<ReportedLanguages>()).cloned().unwrap_or_default();
-        Self { who: who.in_session(declared_features(context)), spoken, clock: Timestamp::now() }
+        Self { who: who.in_session(declared_features(context).into()), spoken, clock: Timestamp::now() }
     }
 
     /// Begins a caller for a test of a handler, who has told nothing yet.
@@ -416,7 +416,7 @@ impl TestCallerBuilder {
         wrong.extend(tags.ignored().map(|(tag, why)| format!("the feature `{tag}`: {why}")));
         assert!(wrong.is_empty(), "a server would ignore a part of this caller: {}", wrong.join("; "));
         Caller {
-            who: who.in_session(features.features),
+            who: who.in_session(features.features.into()),
             spoken: ReportedLanguages::default(),
             clock: Timestamp::now(),
         }

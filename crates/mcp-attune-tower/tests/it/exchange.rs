@@ -9,6 +9,7 @@ use exchange_cases::{
 };
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
+use mcp_attune::assume::CallerEvidence;
 use mcp_attune_tower::relay::{LineRelay, ReturnedLine};
 use mcp_attune_tower::{AttuneLayer, AttuneService, Body, SealKeys, Settings, full, seal};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -110,12 +111,19 @@ async fn through_the_layer(case: &Case) -> Result<(), Fault> {
     let mut ids = Ids::new(&case.input.sealed, LAYER.seals);
     for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {
         *played.step.lock().unwrap() = Some(step.clone());
-        let got = call(&service, request(step, &ids)).await;
+        let got = call(&service, trusting(request(step, &ids), case)).await;
         let asked = std::mem::take(&mut *played.asked.lock().unwrap());
         check_step(step, told, &asked, &got, &mut ids)
             .map_err(|Fault(why)| Fault(format!("step {number}: {why}")))?;
     }
     Ok(())
+}
+
+/// A request of somebody whose headers count, unless the case trusts nobody.
+fn trusting(mut request: Request<Body>, case: &Case) -> Request<Body> {
+    let trusts_headers = case.setup.trusts_headers();
+    request.extensions_mut().insert(CallerEvidence { trusts_headers, ..CallerEvidence::default() });
+    request
 }
 
 async fn call<S>(service: &AttuneService<S>, request: Request<Body>) -> Got

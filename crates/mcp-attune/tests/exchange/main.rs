@@ -5,6 +5,7 @@
 
 #[path = "."]
 mod exchange {
+    mod assume;
     mod headers;
     mod http;
     mod lines;

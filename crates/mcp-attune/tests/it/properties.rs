@@ -1,7 +1,9 @@
 //! What holds for every input.
 
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, LanguageRange, Languages, Tag, Why, lookup};
-use mcp_attune::session::{CONTENT_NEGOTIATION, ClientFeatures, EventIdPayload, SessionIdPayload};
+use mcp_attune::session::{
+    CONTENT_NEGOTIATION, ClientFeatures, ClientImplementation, EventIdPayload, SessionFacts, SessionIdPayload,
+};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::quality::Quality;
 use proptest::collection::vec;
