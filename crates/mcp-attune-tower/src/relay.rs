@@ -4,6 +4,7 @@
 //! It reads and writes nothing itself. Its owner reads lines, gives each to [`LineRelay`], and writes what
 //! comes back.
 
+use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;

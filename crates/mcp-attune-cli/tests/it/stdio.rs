@@ -349,3 +349,124 @@ fn a_server_gets_what_is_given_to_it() {
     between.say(BARE);
     assert_eq!(between.hear(), r#"{"jsonrpc":"2.0","id":1,"result":{"said":"hello"}}"#);
 }
+
+/// Answers a call with the arguments that it got, as text.
+const ECHO: &str = r#"while read -r line; do
+printf '%s\n' "$line" | sed 's/^.*"arguments":\({[^}]*}\).*$/\1/; s/"/\\"/g; s/^.*$/{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"&"}]}}/'
+done"#;
+
+/// A call that says nothing of its caller.
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"day","arguments":{}}}"#;
+
+/// A file that binds the day and the zone of the caller to arguments of the tool `day`.
+fn bound_file(name: &str, more: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("attune-stdio-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("attune.toml");
+    let bound = "[tools.day.context]\ntoday = { from = 'today' }\ntz = { from = 'timezone' }\nlanguage = { from = 'language', default = 'none' }\n";
+    std::fs::write(&file, format!("{bound}{more}")).expect("a file");
+    file
+}
+
+/// What the tool is called with where these are the options and the variables.
+fn called_with(file: &std::path::Path, options: &[&str], variables: &[(&str, &str)]) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_attune"));
+    for name in ["TZ", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_TIME", "LANG"] {
+        child.env_remove(name);
+    }
+    let mut child = child
+        .args(["stdio", "--config", file.to_str().expect("a path")])
+        .args(options)
+        .args(["--", "sh", "-c", ECHO])
+        .envs(variables.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("attune starts");
+    let from = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut between = Between { to: child.stdin.take(), child, from };
+    between.say(CALL);
+    let answer = between.hear();
+    between.end();
+    answer
+}
+
+fn date_in(zone: &str) -> String {
+    jiff::Timestamp::now().in_tz(zone).expect("a zone").date().to_string()
+}
+
+#[test]
+fn today_is_the_day_of_the_system_wherever_the_laptop_is() {
+    let file = bound_file("today", "");
+    for zone in ["Asia/Kathmandu", "Pacific/Apia", "America/Los_Angeles"] {
+        // Midnight may pass there while the program runs.
+        let before = date_in(zone);
+        let answer = called_with(&file, &["--caller", "system"], &[("TZ", zone), ("LANG", "de_CH.UTF-8")]);
+        let days = [before, date_in(zone)];
+        let expected = |day: &String| {
+            answer.contains(&format!(r#"\"today\":\"{day}\""#))
+                && answer.contains(&format!(r#"\"tz\":\"{zone}\""#))
+        };
+        assert!(days.iter().any(expected), "{days:?} in {zone}: {answer}");
+        assert!(answer.contains(r#"\"language\":\"de\""#), "{answer}");
+    }
+    // Apia is 21 hours ahead of Los Angeles or more, so the days differ for most of the day.
+    std::fs::remove_dir_all(file.parent().expect("a folder")).expect("a folder");
+}
+
+#[test]
+fn without_the_flag_the_system_says_nothing() {
+    let file = bound_file("nothing", "");
+    let variables = [("TZ", "Asia/Kathmandu"), ("LANG", "de_CH.UTF-8")];
+    for options in [&[][..], &["--caller", "none"]] {
+        let answer = called_with(&file, options, &variables);
+        assert!(
+            answer.contains(r#"\"tz\":\"UTC\""#) && answer.contains(r#"\"language\":\"none\""#),
+            "{answer}"
+        );
+    }
+    std::fs::remove_dir_all(file.parent().expect("a folder")).expect("a folder");
+}
+
+#[test]
+fn options_come_before_the_file_and_the_file_before_the_system() {
+    let file = bound_file("order", "[callers.default]\ntimezone = 'Europe/Rome'\nlanguage = 'it'\n");
+    let variables = [("TZ", "Asia/Kathmandu"), ("LANG", "de_CH.UTF-8"), ("LANGUAGE", "fr:de")];
+    let by_file = called_with(&file, &["--caller", "system"], &variables);
+    assert!(
+        by_file.contains(r#"\"tz\":\"Europe/Rome\""#) && by_file.contains(r#"\"language\":\"it\""#),
+        "{by_file}"
+    );
+    let options = ["--caller", "system", "--timezone", "Pacific/Apia", "--language", "pt-BR, en;q=0.5"];
+    let by_hand = called_with(&file, &options, &variables);
+    assert!(
+        by_hand.contains(r#"\"tz\":\"Pacific/Apia\""#) && by_hand.contains(r#"\"language\":\"pt\""#),
+        "{by_hand}"
+    );
+    std::fs::remove_dir_all(file.parent().expect("a folder")).expect("a folder");
+}
+
+#[test]
+fn a_caller_option_that_says_nothing_is_refused_before_the_server_starts() {
+    for (options, what) in [
+        (["--timezone", "Mars/Olympus"], "not a time zone"),
+        (["--timezone", "+05:45"], "an offset and not a time zone"),
+        (["--language", "*"], "asks for no language"),
+        (["--language", "de;q=7"], "--language"),
+        (["--locale", "not a locale"], "--locale"),
+        (["--feature", "format=xml=json"], "cannot be used"),
+        (["--caller", "everybody"], "possible values: system, none"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_attune"))
+            .arg("stdio")
+            .args(options)
+            .args(["--", "sh", "-c", "echo started >&2"])
+            .stdin(Stdio::null())
+            .output()
+            .expect("attune starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains(what) && !errors.contains("started"), "{options:?}: {errors}");
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {errors}");
+    }
+}

@@ -9,6 +9,7 @@ mod support;
 mod tasks;
 
 mod admin;
+mod assumed;
 mod bound;
 mod browser;
 mod child;

@@ -214,9 +214,14 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub(crate) fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        self.listen_from(tracing::Level::INFO)
+    }
+
+    /// The same from a level on.
+    pub(crate) fn listen_from(&self, level: tracing::Level) -> tracing::subscriber::DefaultGuard {
         let log = self.clone();
-        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone()).finish();
-        tracing::subscriber::set_default(subscriber)
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_max_level(level);
+        tracing::subscriber::set_default(subscriber.with_writer(move || log.clone()).finish())
     }
 
     /// How often this was logged since the last time.

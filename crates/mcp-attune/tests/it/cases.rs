@@ -1,16 +1,23 @@
 //! The cases of `spec/cases/`, one test a file. A failure lists every case that failed, by name.
 
+use std::sync::Arc;
+
 use case_table::{check, same};
 use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
+use mcp_attune::assume::{
+    CallerAssumptions, CallerEvidence, CallerField, CallerValues, ClientProfile, ClientProfiles,
+    TrustedHeaders, VerifiedClaims,
+};
 use mcp_attune::caller::Caller;
-use mcp_attune::context::{ClientContext, ContextWarning};
+use mcp_attune::context::{ClientContext, ContextWarning, IanaTimeZone, Rfc3339Instant};
 use mcp_attune::format::{
     Currency, DecimalNumber, FormatLength, FractionDigits, ListStyle, MeasureUnit, RelativeTimeUnit,
     ValueFormatter,
 };
 use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
+use mcp_attune::session::{ClientFeatures, ClientImplementation, SessionFacts};
 use mcp_attune::when::{
     ExpressionLanguage, Interval, PastPhrasePolicy, ReferenceTime, TimeExpressionError, TimeResolutionError,
     When,
@@ -206,6 +213,110 @@ fn context() {
         }
         same("context", &actual, &expected)
     });
+}
+
+/// Where what is known of a caller comes from.
+#[test]
+fn assume() {
+    use serde_json::{Map, Value};
+    let cases = include_str!("../../../../spec/cases/assume.json");
+    check(cases, 25, |input: Map<String, Value>, expected: Map<String, Value>| {
+        let caller = assumed_caller(&Value::Object(input));
+        same("sources", &sourced_fields(&caller), &expected)
+    });
+}
+
+/// A table of clients in which everybody has the same profile.
+#[derive(Debug)]
+struct OneProfile(ClientProfile);
+
+impl ClientProfiles for OneProfile {
+    fn find(&self, _: &ClientImplementation) -> Option<ClientProfile> {
+        Some(self.0.clone())
+    }
+}
+
+fn assumed_caller(input: &serde_json::Value) -> Caller {
+    use serde_json::{Value, json};
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let tags = |value: &Value| -> Option<Vec<String>> { value.as_array()?.iter().map(text).collect() };
+    let mut body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}});
+    body["clientContext"] = input.get("clientContext").cloned().unwrap_or(json!({}));
+    body["params"]["_meta"] = input.get("_meta").cloned().unwrap_or(json!({}));
+    let body = body.to_string();
+    let message = Message::parse(body.as_bytes()).unwrap();
+    let agreed = agree::check_without_headers(message, &HeaderPolicy::default()).unwrap();
+    let values = |values: &Value| CallerValues {
+        language: values["language"].as_str().map(|text| AcceptLanguage::parse(text).unwrap()),
+        timezone: values["timezone"].as_str().map(|text| IanaTimeZone::parse(text).unwrap()),
+        locale: values["locale"].as_str().map(|text| Tag::parse(text).unwrap()),
+        place: None,
+        features: tags(&values["features"])
+            .map(|tags| ClientFeatures::from_tags(tags.iter().map(String::as_str)).features),
+    };
+    let header = |field: &str| input["trusted"][field].as_str().map(|name| name.to_ascii_lowercase().into());
+    let profile = tags(&input["profile"]);
+    let profiles = profile.map(|tags| -> Arc<dyn ClientProfiles> {
+        Arc::new(OneProfile(ClientProfile::new("client", tags.iter().map(String::as_str))))
+    });
+    let assumptions = CallerAssumptions {
+        headers: TrustedHeaders {
+            language: header("language"),
+            timezone: header("timezone"),
+            locale: header("locale"),
+            country: header("country"),
+            region: header("region"),
+            city: header("city"),
+        },
+        profiles,
+        default: values(&input["default"]),
+        forward_assumed: false,
+    };
+    let claims = input.get("claims").map(|claims| VerifiedClaims {
+        locale: text(&claims["locale"]),
+        zoneinfo: text(&claims["zoneinfo"]),
+    });
+    let evidence = CallerEvidence {
+        claims,
+        trusts_headers: input["is_trusted"] != false,
+        system: input.get("system").map(values),
+    };
+    let sent: Vec<(String, String)> =
+        input.get("headers").map(|lines| serde_json::from_value(lines.clone()).unwrap()).unwrap_or_default();
+    let lines = |name: &str| {
+        let named = sent.iter().filter(|(other, _)| other == name);
+        named.map(|(_, value)| value.as_bytes()).collect::<Vec<_>>()
+    };
+    let client = ClientImplementation::new("client", "1");
+    let locale = input["session_locale"].as_str().map(|text| Tag::parse(text).unwrap());
+    let session = SessionFacts { locale, ..SessionFacts::default() };
+    Caller::read(&agreed).in_session(session).assuming(assumptions.gather(&evidence, client.as_ref(), &lines))
+}
+
+fn sourced_fields(caller: &Caller) -> serde_json::Map<String, serde_json::Value> {
+    use serde_json::json;
+    let context = caller.context();
+    let mut fields = serde_json::Map::new();
+    for (field, source) in caller.sources().iter() {
+        let mut tell = |name: &str, value: serde_json::Value| {
+            fields.insert(name.to_owned(), json!([value, source.to_string()]));
+        };
+        match field {
+            CallerField::Language => tell("language", json!(caller.preference().map(AcceptLanguage::as_str))),
+            CallerField::Timezone => tell("timezone", json!(context.timezone().map(IanaTimeZone::name))),
+            CallerField::Now => tell("now", json!(context.instant().map(Rfc3339Instant::as_str))),
+            CallerField::Locale => tell("locale", json!(context.locale().map(Tag::as_str))),
+            CallerField::Features => {
+                tell("features", json!(caller.features().tags().collect::<Vec<_>>().join(", ")));
+            }
+            CallerField::Place => {
+                let place = context.user_location().unwrap();
+                place.city().map(|city| tell("city", json!(city)));
+                place.country().map(|country| tell("country", json!(country.as_str())));
+            }
+        }
+    }
+    fields
 }
 
 fn told(context: &ClientContext, clock: Option<&str>) -> serde_json::Map<String, serde_json::Value> {
