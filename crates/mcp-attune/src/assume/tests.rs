@@ -72,7 +72,7 @@ fn gathered(assumptions: &CallerAssumptions, evidence: &CallerEvidence, client: 
         .features
         .as_ref()
         .map(|(features, from)| format!("{} {from}", features.tags().collect::<Vec<_>>().join("+")));
-    [language, zone, tags].map(|each| each.unwrap_or_default()).join(", ")
+    [language, zone, tags].map(Option::unwrap_or_default).join(", ")
 }
 
 #[test]
