@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Measures what MCP clients make of results, and writes what was seen.
+
+    interop/agents/measure.py                 installs the clients of agents.toml, runs all, writes docs/clients.md
+    interop/agents/measure.py codex opencode  only these; prints what was seen and writes no document
+    interop/agents/measure.py --keep          leaves the homes and logs of the clients for a look
+
+Each client talks to an MCP server of ours (probe_server.py) and to a model endpoint of ours (model_endpoint.py), which calls one tool after the
+other. What a client sends to the server, and what of each result reaches the model, is in target/agents/seen/NAME.json. The clients run
+in a network namespace of their own that has nothing but loopback.
+
+Needs Python 3.11, npm, and `unshare` and `ip` of Linux.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WORK = ROOT / "target" / "agents"
+SEEN = WORK / "seen"
+NODE = "node@24.21.0"
+UV = "uv==0.13.8"
+PROMPT = "Call every tool of the server probe, one after the other."
+INSIDE = "ATTUNE_AGENTS_INSIDE"
+
+
+def agents():
+    return tomllib.loads((HERE / "agents.toml").read_text())["agent"]
+
+
+# Installing
+
+
+def packages(agent):
+    return agent.get("npm", []) + agent.get("pypi", [])
+
+
+def folder(agent):
+    return WORK / "installed" / agent["name"]
+
+
+def install(agent):
+    """Installs a client, unless the very same packages are there."""
+    place, stamp = folder(agent), folder(agent) / "installed.json"
+    if stamp.exists() and json.loads(stamp.read_text()) == packages(agent):
+        return
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    print(f"installing {agent['name']}: {' '.join(packages(agent))}", file=sys.stderr)
+    if "npm" in agent:
+        (place / "package.json").write_text("{}")
+        run_quietly(["npm", "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", str(place), *agent["npm"]], node_first())
+    else:
+        uv = WORK / "installed" / "uv" / "bin" / "uv"
+        run_quietly([str(uv), "venv", "--python", sys.executable, str(place / "venv")])
+        run_quietly([str(uv), "pip", "install", "--python", str(place / "venv"), *agent["pypi"]])
+    stamp.write_text(json.dumps(packages(agent)))
+
+
+def install_tools():
+    node, uv = WORK / "installed" / "node", WORK / "installed" / "uv"
+    if not (node / "node_modules").exists():
+        node.mkdir(parents=True, exist_ok=True)
+        run_quietly(["npm", "install", "--no-fund", "--no-audit", "--loglevel=error", "--prefix", str(node), NODE])
+    if not uv.exists():
+        run_quietly([sys.executable, "-m", "venv", str(uv)])
+        run_quietly([str(uv / "bin" / "pip"), "install", "--quiet", UV])
+
+
+def run_quietly(command, env=None):
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(f"error: {' '.join(command)} failed:\n{done.stdout[-3000:]}")
+
+
+def node_first():
+    return {**os.environ, "PATH": f"{WORK / 'installed' / 'node' / 'node_modules' / '.bin'}:{os.environ['PATH']}"}
+
+
+# Running
+
+
+def run(agent, model, server, tool=""):
+    """One run of a client: its exit code, and what it printed."""
+    home = WORK / "homes" / agent["name"]
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    binaries = folder(agent) / ("node_modules/.bin" if "npm" in agent else "venv/bin")
+    values = {"{model}": model.url, "{mcp}": server.url, "{prompt}": PROMPT, "{here}": str(HERE), "{home}": str(home), "{bin}": str(binaries),
+              "{installed}": str(folder(agent)), "{tool}": tool}
+
+    def filled(text):
+        for name, value in values.items():
+            text = text.replace(name, value)
+        return text
+
+    for name, text in agent.get("files", {}).items():
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(filled(text).lstrip())
+    env = {"HOME": str(home), "PATH": node_first()["PATH"], "LANG": "C.UTF-8", "TERM": "dumb", "CI": "1", "NO_COLOR": "1", "XDG_CONFIG_HOME": str(home / ".config"),
+           "XDG_DATA_HOME": str(home / ".local/share"), "XDG_CACHE_HOME": str(home / ".cache"), "XDG_STATE_HOME": str(home / ".local/state")}
+    env |= {name: filled(value) for name, value in agent.get("env", {}).items()}
+    log = home / "output.log"
+    with log.open("wb") as out:
+        child = subprocess.Popen([filled(word) for word in agent["command"]], cwd=home, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            code = child.wait(timeout=agent.get("seconds", 120))
+        except subprocess.TimeoutExpired:
+            code = None
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return code, log.read_text(errors="replace")
+
+
+def measure(agent):
+    """Runs a client until each tool was called once, and returns what was seen."""
+    from model_endpoint import ModelEndpoint
+    from probe_server import CASES, ProbeServer
+
+    model, server = ModelEndpoint(), ProbeServer()
+    seen = {"name": agent["name"], "packages": packages(agent), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
+    left = list(CASES)
+    while left:
+        model.begin(left)
+        code, output = run(agent, model, server)
+        seen["output"] += output
+        seen["requests"] += len(model.requests)
+        seen["results"] |= model.results
+        seen["offered"] = seen["offered"] or next((request for request in model.requests if "give_text" in json.dumps(request)), None)
+        # A client that ends at a result is run again for the rest.
+        for name in model.called:
+            if name not in model.results:
+                seen["ended"][name] = {"code": code, "output": output[-1500:]}
+        left = [name for name in left if name not in model.called]
+        if not model.called:
+            seen["failed"] = {"code": code, "output": output[-3000:], "other": model.other[:20], "requests": len(model.requests)}
+            break
+    seen["messages"] = server.messages
+    return seen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", help="clients of agents.toml; all where none is named")
+    parser.add_argument("--keep", action="store_true", help="leave the homes and logs of the clients")
+    options = parser.parse_args()
+    chosen = [agent for agent in agents() if not options.names or agent["name"] in options.names]
+    unknown = set(options.names) - {agent["name"] for agent in chosen}
+    if unknown:
+        sys.exit(f"error: no client of this name in agents.toml: {', '.join(sorted(unknown))}")
+    if not os.environ.get(INSIDE):
+        install_tools()
+        for agent in chosen:
+            install(agent)
+        command = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, *sys.argv]
+        sys.exit(subprocess.run(command, env={**os.environ, INSIDE: "1"}).returncode)
+    SEEN.mkdir(parents=True, exist_ok=True)
+    for agent in chosen:
+        seen = measure(agent)
+        (SEEN / f"{agent['name']}.json").write_text(json.dumps(seen, indent=1))
+        print(agent["name"], "FAILED " + json.dumps(seen["failed"]) if "failed" in seen else sorted(seen["results"]), list(seen["ended"]), flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    main()
