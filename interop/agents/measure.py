@@ -129,7 +129,7 @@ def measure(agent):
     from model_endpoint import ModelEndpoint
     from probe_server import CASES, ProbeServer
 
-    model, server = ModelEndpoint(), ProbeServer()
+    model, server = ModelEndpoint(agent.get("bridge")), ProbeServer()
     seen = {"name": agent["name"], "packages": packages(agent), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
     left = list(CASES)
     while left:

@@ -32,7 +32,7 @@ class ChatCompletions:
     def answer(self, request, said, call):
         message = {"role": "assistant", "content": said}
         if call:
-            function = {"name": call["tool"][0], "arguments": "{}"}
+            function = {"name": call["tool"][0], "arguments": call["arguments"]}
             message["tool_calls"] = [{"index": 0, "id": call["id"], "type": "function", "function": function}]
         finish = "tool_calls" if call else "stop"
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
@@ -72,7 +72,7 @@ class Responses:
 
     def answer(self, request, said, call):
         if call:
-            item = {"type": "function_call", "id": "fc_" + call["id"], "call_id": call["id"], "name": call["tool"][0], "arguments": "{}", "status": "completed"}
+            item = {"type": "function_call", "id": "fc_" + call["id"], "call_id": call["id"], "name": call["tool"][0], "arguments": call["arguments"], "status": "completed"}
             if call["tool"][1]:
                 item["namespace"] = call["tool"][1]
         else:
@@ -88,7 +88,7 @@ class Responses:
         begun = {**response, "status": "in_progress", "output": [], "usage": None}
         events = [("response.created", {"response": begun}), ("response.output_item.added", {"output_index": 0, "item": {**item, "status": "in_progress"}})]
         if call:
-            events.append(("response.function_call_arguments.done", {"item_id": item["id"], "output_index": 0, "name": item["name"], "arguments": "{}"}))
+            events.append(("response.function_call_arguments.done", {"item_id": item["id"], "output_index": 0, "name": item["name"], "arguments": call["arguments"]}))
         else:
             events.append(("response.output_text.delta", {"item_id": item["id"], "output_index": 0, "content_index": 0, "delta": said or "", "logprobs": []}))
         events += [("response.output_item.done", {"output_index": 0, "item": item}), ("response.completed", {"response": response})]
@@ -110,13 +110,13 @@ class Messages:
         return None
 
     def answer(self, request, said, call):
-        block = {"type": "tool_use", "id": call["id"], "name": call["tool"][0], "input": {}} if call else {"type": "text", "text": said or ""}
+        block = {"type": "tool_use", "id": call["id"], "name": call["tool"][0], "input": json.loads(call["arguments"])} if call else {"type": "text", "text": said or ""}
         stop = "tool_use" if call else "end_turn"
         message = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": [block], "stop_reason": stop,
                    "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 5}}
         if not request.get("stream"):
             return message, None
-        delta = {"type": "input_json_delta", "partial_json": "{}"} if call else {"type": "text_delta", "text": said or ""}
+        delta = {"type": "input_json_delta", "partial_json": call["arguments"]} if call else {"type": "text_delta", "text": said or ""}
         empty = {**block, "input": {}} if call else {"type": "text", "text": ""}
         events = [("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
                   ("content_block_start", {"index": 0, "content_block": empty}), ("content_block_delta", {"index": 0, "delta": delta}),
@@ -143,7 +143,7 @@ class GenerateContent:
         return found
 
     def answer(self, request, said, call):
-        part = {"functionCall": {"name": call["tool"][0], "args": {}}} if call else {"text": said or ""}
+        part = {"functionCall": {"name": call["tool"][0], "args": json.loads(call["arguments"])}} if call else {"text": said or ""}
         whole = {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
                  "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}, "modelVersion": MODEL}
         return whole, [(None, whole)]
@@ -168,12 +168,14 @@ def api_of(path):
 class ModelEndpoint:
     """Serves on a free port of 127.0.0.1.
 
-    `plan` are the names of tools to call, in this order. `results` are what came back for them (name: parts of the request), `offered` the
-    tools as the model gets them, `requests` everything.
+    `plan` are the names of tools to call, in this order. `results` are what came back for them (name: parts of the request), `requests`
+    everything. With a `bridge` (tool, prefix) the tools are not offered to the model, but called
+    through the tool of this name, which takes their `name` with the prefix and their `arguments`.
     """
 
-    def __init__(self):
+    def __init__(self, bridge=None):
         self.lock = threading.Lock()
+        self.bridge = bridge
         self.begin([])
         endpoint = self
 
@@ -220,10 +222,12 @@ class ModelEndpoint:
                 self.results[name] = parts
         waiting = [name for name in self.called if name not in self.results]
         for name in self.plan:
-            tool = next((tool for tool in offered if tool[0].endswith(name)), None)
+            wanted = self.bridge[0] if self.bridge else name
+            tool = next((tool for tool in offered if tool[0].endswith(wanted)), None)
             if tool and name not in self.called and not waiting:
                 self.called.append(name)
-                return None, {"id": self.id(name), "tool": tool}
+                arguments = {"name": self.bridge[1] + name, "arguments": {}} if self.bridge else {}
+                return None, {"id": self.id(name), "tool": tool, "arguments": json.dumps(arguments)}
         return DONE, None
 
     def id(self, name):
