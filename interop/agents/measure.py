@@ -131,6 +131,13 @@ def measure(agent):
 
     model, server = ModelEndpoint(agent.get("bridge")), ProbeServer()
     seen = {"name": agent["name"], "packages": packages(agent), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
+    if not agent.get("model", True):
+        for name in CASES:
+            _, output = run(agent, model, server, name)
+            seen["results"][name] = [output]
+            seen["output"] += output
+        seen["messages"] = server.messages
+        return seen
     left = list(CASES)
     while left:
         model.begin(left)

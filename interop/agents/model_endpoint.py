@@ -27,7 +27,10 @@ class ChatCompletions:
                 # Pictures cannot stand in a tool message; some clients add a message of the user's.
                 after = [later for later in messages[at + 1:] if later.get("role") == "user"]
                 return [message.get("content"), *(later.get("content") for later in after)]
-        return None
+        # smolagents writes calls and results as plain messages: the result is what comes after the call.
+        told = [at for at, message in enumerate(messages) if message.get("role") == "assistant" and call in json.dumps(message)]
+        after = [later.get("content") for later in messages[told[-1] + 1:]] if told else []
+        return after if "Observation:" in json.dumps(after) else None
 
     def answer(self, request, said, call):
         message = {"role": "assistant", "content": said}
