@@ -127,18 +127,18 @@ def run(agent, model, server, tool=""):
 def measure(agent):
     """Runs a client until each tool was called once, and returns what was seen."""
     from model_endpoint import ModelEndpoint
-    from probe_server import CASES, ProbeServer
+    from probe_server import SIZES, CASES, ProbeServer
 
-    model, server = ModelEndpoint(agent.get("bridge")), ProbeServer()
+    model, server = ModelEndpoint(agent.get("bridge"), agent.get("namespace")), ProbeServer()
     seen = {"name": agent["name"], "packages": packages(agent), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
     if not agent.get("model", True):
-        for name in CASES:
+        for name in CASES.keys() - {"give_size"}:
             _, output = run(agent, model, server, name)
             seen["results"][name] = [output]
             seen["output"] += output
         seen["messages"] = server.messages
         return seen
-    left = list(CASES)
+    left = [name for name in CASES if name != "give_size"] + [f"give_size-{size}" for size in SIZES]
     while left:
         model.begin(left)
         code, output = run(agent, model, server)
@@ -149,7 +149,7 @@ def measure(agent):
         # A client that ends at a result is run again for the rest.
         for name in model.called:
             if name not in model.results:
-                seen["ended"][name] = {"code": code, "output": output[-1500:]}
+                seen["ended"][name] = {"code": code, "output": output[-1500:], "last": model.requests[-1]}
         left = [name for name in left if name not in model.called]
         if not model.called:
             seen["failed"] = {"code": code, "output": output[-3000:], "other": model.other[:20], "requests": len(model.requests)}

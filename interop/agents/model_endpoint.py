@@ -30,7 +30,8 @@ class ChatCompletions:
         # smolagents writes calls and results as plain messages: the result is what comes after the call.
         told = [at for at, message in enumerate(messages) if message.get("role") == "assistant" and call in json.dumps(message)]
         after = [later.get("content") for later in messages[told[-1] + 1:]] if told else []
-        return after if "Observation:" in json.dumps(after) else None
+        shown = json.dumps(after)
+        return after if "Observation:" in shown or "Error:" in shown else None
 
     def answer(self, request, said, call):
         message = {"role": "assistant", "content": said}
@@ -141,7 +142,7 @@ class GenerateContent:
             if found is not None and content.get("role") == "user":
                 found += parts
             for at, part in enumerate(parts):
-                if part.get("functionResponse", {}).get("name", "").endswith(call.split("-")[-1]):
+                if part.get("functionResponse", {}).get("name", "").endswith(call.split("-")[1]):
                     found = [part["functionResponse"].get("response"), part["functionResponse"].get("parts"), *parts[at + 1:]]
         return found
 
@@ -171,13 +172,14 @@ def api_of(path):
 class ModelEndpoint:
     """Serves on a free port of 127.0.0.1.
 
-    `plan` are the names of tools to call, in this order. `results` are what came back for them (name: parts of the request), `requests`
+    `plan` are the names of tools to call, in this order; `give_size-8000` calls `give_size` for so many characters. `results` are what came back for them (name: parts of the request), `requests`
     everything. With a `bridge` (tool, prefix) the tools are not offered to the model, but called
-    through the tool of this name, which takes their `name` with the prefix and their `arguments`.
+    through the tool of this name, which takes their `name` with the prefix and their `arguments`. With a `namespace` they are called in it, offered or not.
     """
 
-    def __init__(self, bridge=None):
+    def __init__(self, bridge=None, namespace=None):
         self.lock = threading.Lock()
+        self.namespace = namespace
         self.bridge = bridge
         self.begin([])
         endpoint = self
@@ -225,11 +227,16 @@ class ModelEndpoint:
                 self.results[name] = parts
         waiting = [name for name in self.called if name not in self.results]
         for name in self.plan:
-            wanted = self.bridge[0] if self.bridge else name
+            base, _, characters = name.partition("-")
+            wanted = self.bridge[0] if self.bridge else base
             tool = next((tool for tool in offered if tool[0].endswith(wanted)), None)
+            if self.namespace and offered:
+                tool = (base, self.namespace)
             if tool and name not in self.called and not waiting:
                 self.called.append(name)
-                arguments = {"name": self.bridge[1] + name, "arguments": {}} if self.bridge else {}
+                arguments = {"characters": int(characters)} if characters else {}
+                if self.bridge:
+                    arguments = {"name": self.bridge[1] + base, "arguments": arguments}
                 return None, {"id": self.id(name), "tool": tool, "arguments": json.dumps(arguments)}
         return DONE, None
 

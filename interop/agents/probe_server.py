@@ -65,9 +65,14 @@ CASES = {
     "give_embedded": (None, {"content": [{"type": "resource", "resource": {"uri": "probe://embedded", "mimeType": "text/plain", "text": EMBEDDED}}]}),
     "give_error": (None, {"content": [text(FAULT)], "isError": True}),
     "give_wrong": (schema("integer"), {"content": [text(TEXT)], "structuredContent": {"value": DATA}}),
+    "give_size": (None, None),
     "give_long_text": (None, {"content": [text("\n".join(rows(LONG_CHARS)))]}),
     "give_long_data": (ROWS, {"content": [text(json.dumps(LONG_DATA))], "structuredContent": LONG_DATA}),
 }
+
+
+# What `give_size` is asked for, to find out from where on a client cuts.
+SIZES = [4_000, 8_000, 10_000, 16_000, 20_000, 25_000, 30_000, 40_000, 50_000, 64_000, 100_000, 150_000]
 
 
 def listing():
@@ -75,6 +80,8 @@ def listing():
     for name, (output, _) in CASES.items():
         tool = {"name": name, "title": f"{TITLE} {name}", "description": f"Gives a result ({name}).", "inputSchema": {"type": "object", "properties": {}},
                 "annotations": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}}
+        if name == "give_size":
+            tool["inputSchema"]["properties"]["characters"] = {"type": "integer"}
         if output:
             tool["outputSchema"] = output
         tools.append(tool)
@@ -145,6 +152,8 @@ class ProbeServer:
             return {}
         if method == "tools/list":
             return {"tools": listing()}
+        if method == "tools/call" and params.get("name") == "give_size":
+            return {"content": [text("\n".join(rows(int(params["arguments"]["characters"]))))]}
         if method == "tools/call" and params.get("name") in CASES:
             return CASES[params["name"]][1]
         return None
