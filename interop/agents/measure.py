@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Measures what MCP clients make of results, and writes what was seen.
 
-    interop/agents/measure.py                 installs the clients of agents.toml, runs all, writes docs/clients.md
-    interop/agents/measure.py codex opencode  only these; prints what was seen and writes no document
-    interop/agents/measure.py --keep          leaves the homes and logs of the clients for a look
+    interop/agents/measure.py                 installs the clients of agents.toml, runs all of them, writes the files below
+    interop/agents/measure.py codex opencode  only these; prints what was found out and writes no file
+    interop/agents/measure.py --write         runs nothing; writes the files from what was seen the last time
+
+The files are spec/clients.toml, crates/mcp-attune/src/clients/table.rs and the table of docs/clients.md. It exits with 1 where a client could not
+be measured, or is another than the atlas says.
 
 Each client talks to an MCP server of ours (probe_server.py) and to a model endpoint of ours (model_endpoint.py), which calls one tool after the
 other. What a client sends to the server, and what of each result reaches the model, is in target/agents/seen/NAME.json. The clients run
@@ -15,7 +18,6 @@ Needs Python 3.11, npm, and `unshare` and `ip` of Linux.
 import argparse
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -130,7 +132,7 @@ def measure(agent):
     from probe_server import SIZES, CASES, ProbeServer
 
     model, server = ModelEndpoint(agent.get("bridge"), agent.get("namespace")), ProbeServer()
-    seen = {"name": agent["name"], "packages": packages(agent), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
+    seen = {"name": agent["name"], "packages": packages(agent), "main": agent.get("main", 0), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
     if not agent.get("model", True):
         for name in CASES.keys() - {"give_size"}:
             _, output = run(agent, model, server, name)
@@ -158,26 +160,53 @@ def measure(agent):
     return seen
 
 
+def measure_all(chosen):
+    SEEN.mkdir(parents=True, exist_ok=True)
+    for agent in chosen:
+        print(f"measuring {agent['name']}", file=sys.stderr)
+        seen = measure(agent)
+        (SEEN / f"{agent['name']}.json").write_text(json.dumps(seen, indent=1))
+
+
+def report(chosen, write):
+    """Prints what was found out, writes the files, and returns the exit code."""
+    import atlas
+
+    measured, problems = {}, []
+    for agent in chosen:
+        seen = json.loads((SEEN / f"{agent['name']}.json").read_text())
+        measured[agent["name"]] = atlas.facts(seen)
+        if measured[agent["name"]] is None:
+            problems.append(f"{agent['name']}: could not be measured: {json.dumps(seen['failed'])[-1500:]}")
+        else:
+            print(json.dumps(measured[agent["name"]]))
+    if write:
+        problems += atlas.update(measured)
+        atlas.write_page({name: one for name, one in measured.items() if one})
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="clients of agents.toml; all where none is named")
-    parser.add_argument("--keep", action="store_true", help="leave the homes and logs of the clients")
+    parser.add_argument("--write", action="store_true", help="run nothing, write the files from what was seen the last time")
     options = parser.parse_args()
     chosen = [agent for agent in agents() if not options.names or agent["name"] in options.names]
     unknown = set(options.names) - {agent["name"] for agent in chosen}
     if unknown:
         sys.exit(f"error: no client of this name in agents.toml: {', '.join(sorted(unknown))}")
-    if not os.environ.get(INSIDE):
+    if os.environ.get(INSIDE):
+        return measure_all(chosen)
+    if not options.write:
         install_tools()
         for agent in chosen:
             install(agent)
         command = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, *sys.argv]
-        sys.exit(subprocess.run(command, env={**os.environ, INSIDE: "1"}).returncode)
-    SEEN.mkdir(parents=True, exist_ok=True)
-    for agent in chosen:
-        seen = measure(agent)
-        (SEEN / f"{agent['name']}.json").write_text(json.dumps(seen, indent=1))
-        print(agent["name"], "FAILED " + json.dumps(seen["failed"]) if "failed" in seen else sorted(seen["results"]), list(seen["ended"]), flush=True)
+        if subprocess.run(command, env={**os.environ, INSIDE: "1"}).returncode:
+            sys.exit("error: the clients could not be run in a network namespace (unshare, ip)")
+    sys.exit(report(chosen, not options.names))
 
 
 if __name__ == "__main__":

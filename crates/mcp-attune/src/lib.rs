@@ -41,6 +41,8 @@ pub mod exchange;
 
 pub mod cache;
 
+pub mod clients;
+
 /// The examples of the README compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
