@@ -12,6 +12,7 @@ pub(crate) mod audit;
 pub(crate) mod bundle;
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod clients;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;

@@ -9,6 +9,7 @@ mod callers;
 mod catalog;
 mod certificates;
 mod check;
+mod clients;
 mod config;
 mod context;
 mod demo;

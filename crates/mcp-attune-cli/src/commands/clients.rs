@@ -1,0 +1,126 @@
+//! `attune clients`: what is known of MCP clients, and what follows from it for one of them.
+
+mod explain;
+mod file;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mcp_attune::clients::{AtlasEntry, ClientAtlas};
+use mcp_attune_wire::agree::Era;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::show::table::render_table;
+use crate::show::terminal_columns;
+use crate::text::print_json;
+
+/// List what is known of MCP clients: which part of a result reaches their model, and which tags to assume for them
+///
+/// It was measured with the clients themselves; docs/clients.md says how.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune clients\n  $ attune clients explain codex-mcp-client 0.169.0\n  $ attune clients --file spec/clients.toml --json"
+)]
+pub(crate) struct ClientsArgs {
+    /// Print JSON: `clients`, each with `name`, `product`, `versions`, `era`, `reads`, `falls_back`, `validates`, `shows_titles`,
+    /// `limit_tokens`, `limit_characters`, `declares`, `tags`, `measured` and `package`
+    #[arg(long, global = true)]
+    json: bool,
+    /// Entries of your own, written as in spec/clients.toml, which come before those that are built in
+    #[arg(long, global = true, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<ClientsCommand>,
+}
+
+#[derive(clap::Subcommand)]
+enum ClientsCommand {
+    Explain(explain::ClientsExplainArgs),
+}
+
+#[derive(Serialize)]
+struct ClientsOutput<'a> {
+    clients: Vec<ClientOutput<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClientOutput<'a> {
+    /// The first of its names in `clientInfo`.
+    name: &'a str,
+    product: &'a str,
+    versions: String,
+    era: Option<&'static str>,
+    reads: Option<&'static str>,
+    falls_back: bool,
+    validates: Option<bool>,
+    shows_titles: Option<bool>,
+    /// Always null so far: every limit that was seen is one of characters, or was measured as one.
+    limit_tokens: Option<u32>,
+    limit_characters: Option<u32>,
+    declares: Vec<&'a str>,
+    tags: Vec<&'a str>,
+    measured: Option<&'a str>,
+    package: Option<&'a str>,
+}
+
+impl ClientsArgs {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let atlas = match &self.file {
+            Some(file) => file::read(file)?,
+            None => ClientAtlas::built_in(),
+        };
+        match self.command {
+            Some(ClientsCommand::Explain(explain)) => return explain.run(out, &atlas, self.json),
+            None if self.json => {
+                print_json(out, &ClientsOutput { clients: atlas.entries().map(ClientOutput::of).collect() })?;
+            }
+            None => list(out, &atlas)?,
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+impl<'a> ClientOutput<'a> {
+    fn of(entry: &'a AtlasEntry) -> Self {
+        let texts = |texts: &'a [_]| texts.iter().map(AsRef::as_ref).collect();
+        Self {
+            name: entry.names.first().map_or("", AsRef::as_ref),
+            product: &entry.product,
+            versions: entry.versions.to_string(),
+            era: entry.era.map(era_name),
+            reads: entry.reads.map(|field| field.name()),
+            falls_back: entry.falls_back,
+            validates: entry.validates,
+            shows_titles: entry.shows_titles,
+            limit_tokens: None,
+            limit_characters: entry.limit_characters,
+            declares: texts(&entry.declares),
+            tags: texts(&entry.tags),
+            measured: entry.measured.as_ref().map(|measured| measured.date.as_ref()),
+            package: entry.measured.as_ref().map(|measured| measured.package.as_ref()),
+        }
+    }
+}
+
+fn era_name(era: Era) -> &'static str {
+    match era {
+        Era::Modern => "modern",
+        Era::Legacy => "legacy",
+    }
+}
+
+fn list(out: &mut impl Write, atlas: &ClientAtlas) -> anyhow::Result<()> {
+    let heads = ["NAME", "VERSIONS", "ERA", "READS", "WHOLE UP TO", "TAGS TO ASSUME"];
+    let rows: Vec<_> = atlas
+        .entries()
+        .map(ClientOutput::of)
+        .map(|client| {
+            let tags = if client.tags.is_empty() { "none".to_owned() } else { client.tags.join(" ") };
+            let limit = client.limit_characters.map(|limit| format!("{limit} characters"));
+            let (era, reads) = (client.era.unwrap_or("-"), client.reads.unwrap_or("-"));
+            vec![client.name.to_owned(), client.versions, era.to_owned(), reads.to_owned(), limit.unwrap_or_else(|| "-".to_owned()), tags]
+        })
+        .collect();
+    Ok(write!(out, "{}", render_table(&heads, &rows, terminal_columns()))?)
+}
