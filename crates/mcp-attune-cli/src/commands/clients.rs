@@ -111,16 +111,11 @@ fn era_name(era: Era) -> &'static str {
 }
 
 fn list(out: &mut impl Write, atlas: &ClientAtlas) -> anyhow::Result<()> {
-    let heads = ["NAME", "VERSIONS", "ERA", "READS", "WHOLE UP TO", "TAGS TO ASSUME"];
-    let rows: Vec<_> = atlas
-        .entries()
-        .map(ClientOutput::of)
-        .map(|client| {
-            let tags = if client.tags.is_empty() { "none".to_owned() } else { client.tags.join(" ") };
-            let limit = client.limit_characters.map(|limit| format!("{limit} characters"));
-            let (era, reads) = (client.era.unwrap_or("-"), client.reads.unwrap_or("-"));
-            vec![client.name.to_owned(), client.versions, era.to_owned(), reads.to_owned(), limit.unwrap_or_else(|| "-".to_owned()), tags]
-        })
-        .collect();
+    let heads = ["NAME", "VERSIONS", "HANDS ON", "TAGS TO ASSUME"];
+    let row = |client: ClientOutput<'_>| {
+        let tags = if client.tags.is_empty() { "none".to_owned() } else { client.tags.join(" ") };
+        vec![client.name.to_owned(), client.versions, client.reads.unwrap_or("-").to_owned(), tags]
+    };
+    let rows: Vec<_> = atlas.entries().map(ClientOutput::of).map(row).collect();
     Ok(write!(out, "{}", render_table(&heads, &rows, terminal_columns()))?)
 }

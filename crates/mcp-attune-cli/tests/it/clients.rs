@@ -9,7 +9,8 @@ use crate::attune;
 /// What a command that ends well prints as JSON.
 fn printed(arguments: &[&str]) -> Value {
     let shown = attune(arguments);
-    let shown = shown.strip_prefix("exit: 0\n--- stdout\n").and_then(|rest| rest.strip_suffix("--- stderr\n"));
+    let shown =
+        shown.strip_prefix("exit: 0\n--- stdout\n").and_then(|rest| rest.strip_suffix("--- stderr\n"));
     serde_json::from_str(shown.expect("only data")).expect("JSON")
 }
 
@@ -32,13 +33,32 @@ fn every_client_is_listed_with_all_that_is_known() {
     let shown = attune(&["clients"]);
     for client in clients {
         let name = client["name"].as_str().expect("a name");
-        assert!(shown.contains(&name[..name.len().min(14)]), "{name} in {shown}");
+        assert!(shown.contains(name), "{name} in {shown}");
     }
 }
 
 #[test]
 fn a_client_is_explained() {
-    insta::assert_snapshot!(attune(&["clients", "explain", "codex-mcp-client", "0.170.0"]), @"");
+    // Whoever measures again changes the day and the version, and nothing else of this.
+    let listed = printed(&["clients", "--json"]);
+    let codex =
+        listed["clients"].as_array().expect("a list").iter().find(|client| client["product"] == "Codex");
+    let codex = codex.expect("Codex");
+    let (day, package) =
+        (codex["measured"].as_str().expect("a day"), codex["package"].as_str().expect("a package"));
+    let shown = attune(&["clients", "explain", "codex-mcp-client", "99.0.0"]);
+    insta::assert_snapshot!(shown.replace(day, "DAY").replace(package, "PACKAGE"), @r#"
+    exit: 0
+    --- stdout
+    profile  Codex
+    tags     agent
+    result   structuredContent
+    It hands `structuredContent` to its model, and `content` where there is none (measured DAY with PACKAGE).
+    The tags make each result come once, as structured content; text that repeats it is left out (F5).
+    Results of up to 40000 characters reach its model whole; longer ones are cut.
+    The limit depends on the model; it was measured with one that Codex knows, and is 10,000 characters with others.
+    --- stderr
+    "#);
     let explained = printed(&["clients", "explain", "opencode", "--json"]);
     assert_eq!(explained["client"], "opencode");
     assert_eq!(explained["version"], Value::Null);
@@ -49,8 +69,30 @@ fn a_client_is_explained() {
 
 #[test]
 fn a_client_without_an_entry_is_a_finding() {
-    insta::assert_snapshot!(attune(&["clients", "explain", "nobody\u{1b}", "1.0"]), @"");
-    insta::assert_snapshot!(attune(&["clients", "explain", "opencode", "0.1.0", "--json"]), @"");
+    insta::assert_snapshot!(attune(&["clients", "explain", "nobody\u{1b}", "1.0"]), @r#"
+    exit: 1
+    --- stdout
+    profile  none
+    tags     none
+    result   as it came
+    No entry is for the name nobody\u{1b}; `attune clients` lists them.
+    --- stderr
+    "#);
+    insta::assert_snapshot!(attune(&["clients", "explain", "opencode", "0.1.0", "--json"]), @r#"
+    exit: 1
+    --- stdout
+    {
+      "client": "opencode",
+      "version": "0.1.0",
+      "profile": null,
+      "tags": [],
+      "result": "as it came",
+      "why": [
+        "The entry for OpenCode holds for the versions >=1.18.33."
+      ]
+    }
+    --- stderr
+    "#);
 }
 
 #[test]
@@ -80,9 +122,42 @@ fn complain(text: &str) -> String {
 
 #[test]
 fn a_file_with_errors_says_where_they_are() {
-    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"it\"]\nreads = \"text\"\n"), @"");
-    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"it\"]\ntags = [\"agent\", \"loud\"]\n"), @"");
-    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"it\"]\nfrom = \"new\"\n"), @"");
-    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"*\"]\n"), @"");
-    insta::assert_snapshot!(attune(&["clients", "--file", "no/such/file.toml"]), @"");
+    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"it\"]\nreads = \"text\"\n"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: clients.toml: TOML parse error at line 4, column 9
+      |
+    4 | reads = "text"
+      |         ^^^^^^
+    unknown variant `text`, expected one of `content`, `structuredContent`, `both`
+    hint: spec/clients.toml of Attune says how entries are written
+    "#);
+    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"it\"]\ntags = [\"agent\", \"loud\"]\n"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: clients.toml: entry 1 (It): tag 2 of `tags` is malformed, unknown, or contradicts one before it
+    hint: spec/clients.toml of Attune says how entries are written
+    "#);
+    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"it\"]\nfrom = \"new\"\n"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: clients.toml: entry 1: `from` is no version such as "1.2.3"
+    hint: spec/clients.toml of Attune says how entries are written
+    "#);
+    insta::assert_snapshot!(complain("[[client]]\nproduct = \"It\"\nnames = [\"*\"]\n"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: clients.toml: entry 1 (It): `names` has 1 to 16 names of up to 256 bytes each; a `*` may stand at the end of at least 3 bytes
+    hint: spec/clients.toml of Attune says how entries are written
+    "#);
+    insta::assert_snapshot!(attune(&["clients", "--file", "no/such/file.toml"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: could not open no/such/file.toml: No such file or directory (os error 2)
+    "#);
 }

@@ -83,6 +83,11 @@ fn what_is_shown_of_templates_is_what_happens() {
 }
 
 #[test]
+fn what_is_shown_of_clients_is_what_happens() {
+    assert!(follow("clients.md") >= 1);
+}
+
+#[test]
 fn what_is_shown_of_asking_is_what_happens() {
     assert!(follow("asking.md") >= 3);
 }

@@ -227,7 +227,11 @@ impl fmt::Display for AtlasEntryError {
             ),
             Self::Versions => f.write_str("`before` is not later than `from`: no version is between them"),
             Self::Tag(at) => {
-                write!(f, "tag {} of `tags` is malformed, unknown, or contradicts one before it", at.saturating_add(1))
+                write!(
+                    f,
+                    "tag {} of `tags` is malformed, unknown, or contradicts one before it",
+                    at.saturating_add(1)
+                )
             }
             Self::TooMany => write!(f, "there are more than {} entries", AtlasEntry::MAX_ENTRIES),
         }
@@ -262,7 +266,9 @@ mod tests {
     #[test]
     fn refuses_tags_that_mean_nothing() {
         assert_eq!(tagged(&["agent", "x-acme=1"]).check(), Ok(()));
-        for (tags, at) in [(&["agent", "loud"][..], 1), (&["a b"], 0), (&["agent", "human"], 1), (&["format=yaml"], 0)] {
+        for (tags, at) in
+            [(&["agent", "loud"][..], 1), (&["a b"], 0), (&["agent", "human"], 1), (&["format=yaml"], 0)]
+        {
             assert_eq!(tagged(tags).check(), Err(AtlasEntryError::Tag(at)), "{tags:?}");
         }
         let many = AtlasEntry { tags: vec!["agent".into(); 65].into(), ..AtlasEntry::new("It", ["it"]) };

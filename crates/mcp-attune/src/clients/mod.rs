@@ -139,7 +139,9 @@ mod tests {
         for entry in ClientAtlas::built_in().entries() {
             let fits = match (entry.result_form(), entry.reads) {
                 (ResultForm::AsItCame, _) => true,
-                (ResultForm::Content, reads) => reads == Some(ReadField::Content) || reads == Some(ReadField::Both),
+                (ResultForm::Content, reads) => {
+                    reads == Some(ReadField::Content) || reads == Some(ReadField::Both)
+                }
                 (ResultForm::StructuredContent, reads) => {
                     reads == Some(ReadField::StructuredContent) || reads == Some(ReadField::Both)
                 }

@@ -214,7 +214,7 @@ pub(super) static ENTRIES: &[AtlasEntry] = &[
         tags: Cow::Borrowed(&[]),
         measured: Some(AtlasMeasurement {
             date: Cow::Borrowed("2026-11-18"),
-            package: Cow::Borrowed("ai 7.0.170"),
+            package: Cow::Borrowed("@ai-sdk/mcp 2.0.97"),
         }),
         note: Cow::Borrowed(
             "The name of a library; the version is always the same. A program that hands in schemas of its own may read structured content, which was not measured.",

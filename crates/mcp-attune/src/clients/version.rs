@@ -108,7 +108,19 @@ mod tests {
     #[test]
     fn what_is_no_version_is_none() {
         let long = "1".repeat(MAX_VERSION_BYTES + 1);
-        for text in ["", "latest", "1..2", "1.2.3.4.5", "1.x", "99999999999", "1.+2", "-1", "1. 2", "\u{661}.2", &long] {
+        for text in [
+            "",
+            "latest",
+            "1..2",
+            "1.2.3.4.5",
+            "1.x",
+            "99999999999",
+            "1.+2",
+            "-1",
+            "1. 2",
+            "\u{661}.2",
+            &long,
+        ] {
             assert_eq!(ClientVersion::parse(text), None, "{text}");
         }
     }

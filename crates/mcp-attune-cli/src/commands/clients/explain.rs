@@ -47,17 +47,26 @@ impl ClientsExplainArgs {
             result: entry.map_or(ResultForm::AsItCame, AtlasEntry::result_form).name(),
             why: entry.map_or_else(|| self.why_none(atlas), reasons),
         };
-        if json { print_json(out, &output)? } else { tell(out, &output)? }
+        if json {
+            print_json(out, &output)?
+        } else {
+            tell(out, &output)?
+        }
         Ok(if entry.is_some() { Exit::Fine } else { Exit::Findings })
     }
 
     fn why_none(&self, atlas: &ClientAtlas) -> Vec<String> {
         let mut known = atlas.entries().filter(|entry| entry.is_of(&self.name)).peekable();
         if known.peek().is_none() {
-            return vec![format!("No entry is for the name {}; `attune clients` lists them.", quoted(&self.name))];
+            return vec![format!(
+                "No entry is for the name {}; `attune clients` lists them.",
+                quoted(&self.name)
+            )];
         }
         known
-            .map(|entry| format!("The entry for {} holds for the versions {}.", entry.product, entry.versions))
+            .map(|entry| {
+                format!("The entry for {} holds for the versions {}.", entry.product, entry.versions)
+            })
             .collect()
     }
 }
@@ -65,14 +74,19 @@ impl ClientsExplainArgs {
 /// Why an entry assumes what it does, in sentences.
 fn reasons(entry: &AtlasEntry) -> Vec<String> {
     let reads = match (entry.reads, entry.falls_back) {
-        (Some(ReadField::Content), true) => "It hands `content` to its model, and `structuredContent` where there is no content",
+        (Some(ReadField::Content), true) => {
+            "It hands `content` to its model, and `structuredContent` where there is no content"
+        }
         (Some(ReadField::Content), false) => "It hands `content` to its model, and `structuredContent` never",
-        (Some(ReadField::StructuredContent), _) => "It hands `structuredContent` to its model, and `content` where there is none",
+        (Some(ReadField::StructuredContent), _) => {
+            "It hands `structuredContent` to its model, and `content` where there is none"
+        }
         (Some(ReadField::Both), _) => "It hands both fields to its model, so what comes twice costs twice",
         (None, _) => "It is not known that it hands results to a model",
     };
     let measured = entry.measured.as_ref();
-    let measured = measured.map(|measured| format!(" (measured {} with {})", measured.date, measured.package));
+    let measured =
+        measured.map(|measured| format!(" (measured {} with {})", measured.date, measured.package));
     let result = match entry.result_form() {
         ResultForm::Content => {
             "The tags make each result come once, as text; structured content and `outputSchema` are left out (F6, F7, F13)."
@@ -86,7 +100,9 @@ fn reasons(entry: &AtlasEntry) -> Vec<String> {
     if entry.validates == Some(true) {
         why.push("It refuses structured content that breaks the `outputSchema` of its tool.".to_owned());
     }
-    why.extend(entry.limit_characters.map(|limit| format!("Results of up to {limit} characters reach its model whole; longer ones are cut.")));
+    why.extend(entry.limit_characters.map(|limit| {
+        format!("Results of up to {limit} characters reach its model whole; longer ones are cut.")
+    }));
     why.extend((!entry.note.is_empty()).then(|| entry.note.clone().into_owned()));
     why
 }

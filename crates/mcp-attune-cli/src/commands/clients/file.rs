@@ -6,7 +6,9 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
-use mcp_attune::clients::{AtlasEntry, AtlasMeasurement, ClientAtlas, ClientVersion, ReadField, VersionRange};
+use mcp_attune::clients::{
+    AtlasEntry, AtlasMeasurement, ClientAtlas, ClientVersion, ReadField, VersionRange,
+};
 use mcp_attune_wire::agree::Era;
 use serde::Deserialize;
 
