@@ -158,6 +158,8 @@ fn help_of_every_command_is_found() {
         "attune catalog lint",
         "attune catalog pseudo",
         "attune check",
+        "attune clients",
+        "attune clients explain",
         "attune config",
         "attune config check",
         "attune config schema",
