@@ -16,6 +16,7 @@ Needs Python 3.11, npm, and `unshare` and `ip` of Linux.
 """
 
 import argparse
+import datetime
 import json
 import os
 import shutil
@@ -132,7 +133,7 @@ def measure(agent):
     from probe_server import SIZES, CASES, ProbeServer
 
     model, server = ModelEndpoint(agent.get("bridge"), agent.get("namespace")), ProbeServer()
-    seen = {"name": agent["name"], "packages": packages(agent), "main": agent.get("main", 0), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
+    seen = {"name": agent["name"], "day": datetime.date.today().isoformat(), "packages": packages(agent), "main": agent.get("main", 0), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
     if not agent.get("model", True):
         for name in CASES.keys() - {"give_size"}:
             _, output = run(agent, model, server, name)

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mcp_attune_wire::agree::Era;
+use mcp_attune_wire::text::is_deceptive;
 
 use super::version::VersionRange;
 use crate::features::{ContentFormat, FeaturePreferences};
@@ -172,7 +173,7 @@ impl AtlasEntry {
         let named = |name: &Cow<'static, str>| {
             let prefix = name.strip_suffix('*');
             let long_enough = prefix.is_none_or(|prefix| prefix.len() >= Self::MIN_PREFIX_BYTES);
-            let plain = !prefix.unwrap_or(name).contains('*') && !name.chars().any(char::is_control);
+            let plain = !prefix.unwrap_or(name).contains('*') && !name.chars().any(is_deceptive);
             !name.is_empty() && name.len() <= Self::MAX_NAME_BYTES && long_enough && plain
         };
         if self.names.is_empty() || self.names.len() > Self::MAX_NAMES || !self.names.iter().all(named) {

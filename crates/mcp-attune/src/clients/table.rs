@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use mcp_attune_wire::agree::Era;
+use mcp_attune_wire::protocol::extension;
 
 use super::entry::{AtlasEntry, AtlasMeasurement, ReadField};
 use super::version::{ClientVersion, VersionRange};
@@ -73,7 +74,7 @@ pub(super) static ENTRIES: &[AtlasEntry] = &[
         names: Cow::Borrowed(&[Cow::Borrowed("qwen-cli-mcp-client-*")]),
         versions: VersionRange { from: None, before: None },
         era: Some(Era::Legacy),
-        declares: Cow::Borrowed(&[Cow::Borrowed("roots"), Cow::Borrowed("io.modelcontextprotocol/ui")]),
+        declares: Cow::Borrowed(&[Cow::Borrowed("roots"), Cow::Borrowed(extension::VIEWS)]),
         reads: Some(ReadField::Both),
         falls_back: false,
         validates: Some(false),
