@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::HeaderName;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use mcp_attune::assume::{CallerAssumptions, CallerValues, TrustedHeaders};
+use mcp_attune::clients::ClientAtlas;
 use mcp_attune::context::IanaTimeZone;
 use mcp_attune::features::FeaturePreferences;
 use mcp_attune::language::AcceptLanguage;
@@ -76,8 +77,10 @@ impl CallersConfig {
                 region: name(region),
                 city: name(city),
             },
-            // The table of profiles comes with the data of clients; without it no client has one.
-            profiles: None,
+            profiles: match self.profile {
+                ProfileSetting::Off => None,
+                ProfileSetting::Auto => Some(Arc::new(ClientAtlas::built_in())),
+            },
             default: self.default.clone(),
             forward_assumed: self.forward_assumed,
         }

@@ -18,6 +18,9 @@ mod table;
 pub use self::entry::{AtlasEntry, AtlasEntryError, AtlasMeasurement, ReadField, ResultForm};
 pub use self::version::{ClientVersion, VersionRange};
 
+use crate::assume::{ClientProfile, ClientProfiles};
+use crate::session::ClientImplementation;
+
 /// What is known of clients: the entries of an operator, and then those that were built in.
 ///
 /// ```
@@ -73,6 +76,16 @@ impl ClientAtlas {
     }
 }
 
+/// The profile of a client is the entry for it, where that has tags to assume.
+///
+/// Rules: A5.
+impl ClientProfiles for ClientAtlas {
+    fn find(&self, client: &ClientImplementation) -> Option<ClientProfile> {
+        let entry = self.profile(client.name(), client.version()).filter(|entry| !entry.tags.is_empty())?;
+        Some(ClientProfile::new(&entry.product, entry.tags.iter().map(|tag| &**tag)))
+    }
+}
+
 impl Default for ClientAtlas {
     fn default() -> Self {
         Self::built_in()
@@ -111,6 +124,19 @@ mod tests {
         let atlas = atlas.with(vec![entry("opencode", "1.60", "Later")]).expect("valid");
         assert_eq!(atlas.profile("opencode", "1.60").map(|entry| &*entry.product), Some("Later"));
         assert_eq!(atlas.profile("opencode", "1.50").map(|entry| &*entry.product), Some("Ours"));
+    }
+
+    #[test]
+    fn a_profile_is_an_entry_with_tags() {
+        let found = |name, version| {
+            let client = ClientImplementation::new(name, version).expect("a client");
+            let profile = ClientAtlas::built_in().find(&client)?;
+            Some((profile.name.to_string(), profile.features == ClientProfile::new("", ["agent"]).features))
+        };
+        assert_eq!(found("codex-mcp-client", "0.200.1"), Some(("Codex".to_owned(), true)));
+        assert_eq!(found("gemini-cli-mcp-client", "0.61.0"), Some(("Gemini CLI".to_owned(), false)));
+        assert_eq!(found("mcp", "0.1.0"), None, "a name that many share");
+        assert_eq!(found("somebody", "1"), None);
     }
 
     #[test]
