@@ -46,7 +46,9 @@ fn shape_result(work: &mut MessageEditor<'_>, found: &ShapeableResult<'_, '_>) {
     let tool = work.tool.and_then(|tool| work.shape.content.tools.get(tool));
     let tool = tool.unwrap_or(&nothing);
     match (work.shape.wanted.format(), found.structured.or(lifted)) {
-        (Some(ContentFormat::Json), Some(data)) => shape_as_json(work, found, data, tool),
+        (Some(format), Some(data)) if format.is_structured() => {
+            shape_as_json(work, found, data, tool, format)
+        }
         (Some(format), Some(data)) => shape_as_text(work, found, data, tool, format),
         (_, data) => {
             // Nothing is shaped, so what may be added is all there is to do.
@@ -165,7 +167,7 @@ impl<'p, 'a> ShapeableResult<'p, 'a> {
 ///
 /// Rules: F5.
 fn is_data(work: &MessageEditor<'_>, read: SpannedValue<'_>) -> bool {
-    let json = work.shape.wanted.format() == Some(ContentFormat::Json);
+    let json = work.shape.wanted.format().is_some_and(ContentFormat::is_structured);
     let fits = match read.kind() {
         JsonKind::Object => true,
         JsonKind::Array => work.shape.modern || !json,
@@ -196,8 +198,9 @@ fn shape_as_json(
     found: &ShapeableResult<'_, '_>,
     data: SpannedValue<'_>,
     tool: &ToolShaping,
+    format: ContentFormat,
 ) {
-    let mut text = render_variant(work, data, tool).or_else(|| {
+    let mut text = render_variant(work, data, tool, format).or_else(|| {
         let output = work.schema.output();
         let known = !matches!(work.schema, ResultSchema::Unknown);
         if known { work.compact_data(data, output, &tool.low_priority) } else { None }
@@ -248,8 +251,9 @@ fn render_variant(
     work: &mut MessageEditor<'_>,
     data: SpannedValue<'_>,
     tool: &ToolShaping,
+    format: ContentFormat,
 ) -> Option<String> {
-    let template = tool.templates.choose(&work.shape.wanted, ContentFormat::Json)?;
+    let template = tool.templates.choose(&work.shape.wanted, format)?;
     let text = work.render_template(template, data)?;
     let object = text.trim_start().starts_with('{');
     if !(object || work.shape.modern) || !work.schema.allows(&text, work.budget) {

@@ -17,6 +17,7 @@ use mcp_attune_wire::message::Message;
 
 use crate::compiled_schema::CompiledSchema;
 use crate::cost::StepBudget;
+use crate::format_writer::FormatWriter;
 use crate::render::{self, DefaultLabels, PageLabels, PageWord, RenderOptions};
 use crate::shape::{ResultSchema, ShapePlan};
 use crate::template::{Template, TemplateContext, TemplateRenderError, ToolHints};
@@ -183,8 +184,7 @@ impl MessageEditor<'_> {
     /// caller's locale files.
     ///
     /// `low_priority` are the fields that `verbosity=compact` leaves out. What is left out, or has no room on
-    /// the page, is added to the reported omissions. [`ContentFormat::Json`] is never passed here, and would
-    /// be written as Markdown.
+    /// the page, is added to the reported omissions. A structured format is never passed here.
     pub(crate) fn render_data(
         &mut self,
         data: SpannedValue<'_>,
@@ -204,10 +204,7 @@ impl MessageEditor<'_> {
             labels: &labels,
             room: RenderOptions::MAX_PAGE_BYTES,
         };
-        let rendered = match format {
-            ContentFormat::Text => render::text(data, &how),
-            ContentFormat::Json | ContentFormat::Markdown => render::markdown(data, &how),
-        };
+        let rendered = (FormatWriter::of(format).page)(data, &how);
         self.done.translated |= labels.found.get();
         let fields = rendered.left_out + rendered.not_shown;
         self.done.left_out += AnswerOmissions { fields, ..AnswerOmissions::default() };

@@ -1,5 +1,7 @@
 //! Describes in words what a feature tag does to the results of one tool, as far as the tool's listing tells.
 
+use mcp_attune::features::FeaturePreferences;
+
 use super::compiled_schema::Subschema;
 use crate::shape::ResultSchema;
 
@@ -26,27 +28,25 @@ pub fn effect_on_tool(tag: &str, schema: &ResultSchema) -> Option<String> {
         ResultSchema::Unknown => "its outputSchema cannot be used: ".to_owned(),
         _ => "no outputSchema: ".to_owned(),
     };
+    if let Some(format) = FeaturePreferences::read([tag]).format() {
+        return Some(match root {
+            Some(root) if format.is_structured() => {
+                format!("structured content alone{}; its text blocks go", fields(root))
+            }
+            Some(root) => {
+                format!("{} made from its data{}; no structured content", format.noun(), fields(root))
+            }
+            None if format.is_structured() => {
+                unsure() + "a single text block that is JSON becomes structured content; prose stays as it is"
+            }
+            None => format!(
+                "{}data, also in a single text block that is JSON, becomes {}; prose stays as it is",
+                unsure(),
+                format.noun()
+            ),
+        });
+    }
     Some(match (tag, root) {
-        ("agent" | "format=json", Some(root)) => {
-            format!("structured content alone{}; its text blocks go", fields(root))
-        }
-        ("agent" | "format=json", None) => {
-            unsure() + "a single text block that is JSON becomes structured content; prose stays as it is"
-        }
-        ("human" | "format=markdown", Some(root)) => {
-            format!("Markdown made from its data{}; no structured content", fields(root))
-        }
-        ("human" | "format=markdown", None) => {
-            unsure()
-                + "data, also in a single text block that is JSON, becomes Markdown; prose stays as it is"
-        }
-        ("format=text", Some(root)) => {
-            format!("plain text made from its data{}; no structured content", fields(root))
-        }
-        ("format=text", None) => {
-            unsure()
-                + "data, also in a single text block that is JSON, becomes plain text; prose stays as it is"
-        }
         ("verbosity=compact", Some(root)) => compact(root),
         ("verbosity=compact", None) => {
             unsure() + "data comes without nulls and empty values; prose stays as it is"

@@ -46,11 +46,14 @@ mod compiled_schema;
 // how it is written where the operator wrote nothing,
 pub mod render;
 
-// what they wrote, and documents in another form,
+// and documents in another form; how each format is written,
+mod document;
+mod format_writer;
+
+// what operators wrote,
 pub mod template;
 
 mod content;
-mod document;
 
 // what is decided for one answer,
 mod shape;

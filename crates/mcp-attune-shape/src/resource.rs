@@ -11,8 +11,8 @@
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::{JsonKind, JsonQuoted, JsonString, SpannedValue};
 
-use crate::document;
 use crate::editor::MessageEditor;
+use crate::format_writer::FormatWriter;
 use mcp_attune::features::ContentFormat;
 
 /// Shapes each of the `contents` of a result in the format that the caller asked for.
@@ -42,24 +42,20 @@ fn shape_contents(work: &mut MessageEditor<'_>, contents: SpannedValue<'_>, form
     match media {
         ResourceMediaType::Json => shape_data(work, contents, (kind, place), &text, format),
         ResourceMediaType::Html | ResourceMediaType::Markdown if is_view(work, contents) => {}
-        ResourceMediaType::Html => match format {
-            ContentFormat::Json => {}
-            ContentFormat::Markdown => {
-                replace_text(work, (kind, place), document::html_to_markdown(&text), format);
-            }
-            ContentFormat::Text => replace_text(work, (kind, place), document::html_to_text(&text), format),
-        },
-        ResourceMediaType::Markdown if format == ContentFormat::Text => {
-            replace_text(work, (kind, place), document::markdown_to_text(&text), format);
+        ResourceMediaType::Html | ResourceMediaType::Markdown => {
+            let writer = FormatWriter::of(format);
+            let html = media == ResourceMediaType::Html;
+            let convert = if html { writer.html } else { writer.markdown };
+            let converted = convert.and_then(|convert| convert(&text));
+            replace_text(work, (kind, place), converted, format);
         }
-        ResourceMediaType::Markdown => {}
     }
 }
 
 /// Replaces the text of a resource, and its `mimeType` by the one of the new text.
 ///
-/// `places` are the values of `mimeType` and of `text`. A `text` of `None` means that the document could not
-/// be converted, and leaves both as they are.
+/// `places` are the values of `mimeType` and of `text`. A `text` of `None` means that the document is not or
+/// cannot be converted, and leaves both as they are.
 fn replace_text(
     work: &mut MessageEditor<'_>,
     places: (SpannedValue<'_>, SpannedValue<'_>),
@@ -69,8 +65,7 @@ fn replace_text(
     let (kind, place) = places;
     let Some(text) = text.map(|text| work.translate_model_text(text)) else { return };
     work.put(place.span(), JsonQuoted(&text).to_string());
-    let mime = if format == ContentFormat::Markdown { "\"text/markdown\"" } else { "\"text/plain\"" };
-    work.put(kind.span(), mime);
+    work.put(kind.span(), JsonQuoted(format.media_type()).to_string());
 }
 
 /// Shapes a resource that is JSON, by the operator's template for its URI if there is one that fits.
@@ -94,17 +89,14 @@ fn shape_data(
     let templates = uri.as_deref().and_then(|uri| shape.content.resources.get(uri));
     let template = templates.and_then(|templates| templates.choose(&shape.wanted, format));
     let written = template.and_then(|template| work.render_template(template, data));
-    match format {
-        ContentFormat::Json => {
-            let written = written.filter(|text| Document::parse(text.as_bytes()).is_ok());
-            if let Some(text) = written.or_else(|| work.compact_data(data, None, &[])) {
-                work.put(places.1.span(), JsonQuoted(&text).to_string());
-            }
+    if format.is_structured() {
+        let written = written.filter(|text| Document::parse(text.as_bytes()).is_ok());
+        if let Some(text) = written.or_else(|| work.compact_data(data, None, &[])) {
+            work.put(places.1.span(), JsonQuoted(&text).to_string());
         }
-        ContentFormat::Markdown | ContentFormat::Text => {
-            let text = written.unwrap_or_else(|| work.render_data(data, None, &[], format));
-            replace_text(work, places, Some(text), format);
-        }
+    } else {
+        let text = written.unwrap_or_else(|| work.render_data(data, None, &[], format));
+        replace_text(work, places, Some(text), format);
     }
 }
 

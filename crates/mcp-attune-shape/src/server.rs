@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 
 use mcp_attune::catalog::{LocaleChain, LocaleField, TextSlot};
-use mcp_attune::features::ContentFormat;
 use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedValue};
 
@@ -84,17 +83,21 @@ fn instructions(model: &LocaleChain) -> Option<String> {
 fn sentence(reader: ListingAudience<'_>) -> String {
     let wanted = reader.wanted;
     let mut sentence = match wanted.format() {
-        Some(ContentFormat::Json) => {
+        Some(format) if format.is_structured() => {
             "Content negotiation: results come as structured content, without text that repeats it."
+                .to_owned()
         }
-        Some(ContentFormat::Markdown) => "Content negotiation: results come as Markdown, without structured content.",
-        Some(ContentFormat::Text) => "Content negotiation: results come as plain text, without structured content.",
+        Some(format) => {
+            format!("Content negotiation: results come as {}, without structured content.", format.noun())
+        }
         None if wanted.is_nothing() => {
-            "Content negotiation is available; this client asks for nothing, so results come as the server writes them."
+            "Content negotiation is available; this client asks for nothing, so results come as \
+             the server writes them."
+                .to_owned()
         }
-        None => "Content negotiation: no format is asked for, so results come as the server writes them.",
-    }
-    .to_owned();
+        None => "Content negotiation: no format is asked for, so results come as the server writes them."
+            .to_owned(),
+    };
     if accepts_hints(wanted) && reader.content.tools.values().any(|tool| tool.hints.is_some()) {
         sentence += " Hints for reasoning are added where there are any.";
     }

@@ -6,7 +6,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mcp_attune::features::{ContentFormat, FeaturePreferences, Verbosity};
+use mcp_attune::features::{FeaturePreferences, Verbosity};
 use mcp_attune::format;
 use mcp_attune::localize::RequestSubject;
 use mcp_attune::session::ViewSupport;
@@ -235,7 +235,7 @@ fn may_shape(request: &ShapeRequest, wanted: &FeaturePreferences, content: &Oper
 
 /// Returns whether a listing leaves schemas out, because results come without structured content. Rules: F13.
 pub(crate) fn hides_schemas(wanted: &FeaturePreferences) -> bool {
-    matches!(wanted.format(), Some(ContentFormat::Markdown | ContentFormat::Text))
+    wanted.format().is_some_and(|format| !format.is_structured())
 }
 
 /// Returns whether the caller can use hints, which it says with the tag `sampling`. Rules: F10.

@@ -24,49 +24,13 @@
 
 use core::fmt;
 
+mod content_format;
 mod effect;
 mod predicate;
 
+pub use content_format::ContentFormat;
 pub use effect::TagEffect;
 pub use predicate::TagPredicate;
-
-/// How the data of an answer is written.
-///
-/// Rules: F5, F6, F7.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ContentFormat {
-    /// Structured content.
-    Json,
-    /// Text with markup, for people.
-    Markdown,
-    /// Text without markup.
-    Text,
-}
-
-impl ContentFormat {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Json, Self::Markdown, Self::Text];
-
-    /// Its name in a tag.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Markdown => "markdown",
-            Self::Text => "text",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.name() == name)
-    }
-}
-
-impl fmt::Display for ContentFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// How much an answer says.
 ///
@@ -192,7 +156,7 @@ impl FeaturePreferences {
     fn add(&mut self, tag: &str) -> Result<(), IgnoredTagReason> {
         let read = FeatureTagParts::read(tag)?;
         match read {
-            FeatureTagParts { name: "format", value: Some(value), not } => {
+            FeatureTagParts { name: ContentFormat::KEY, value: Some(value), not } => {
                 let format = ContentFormat::named(value).ok_or(IgnoredTagReason::Unknown)?;
                 if not {
                     push_unique(&mut self.excluded, format);

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use mcp_attune_files::TemplateFiles;
+use mcp_attune_shape::template::template_endings;
 
 use super::{ConfigIssue, InspectionDepth, IssueSeverity, MountSettingKeys};
 use crate::config::{MountConfig, nearest_name};
@@ -49,7 +50,7 @@ pub(super) fn inspect(
 /// Checks the templates of one stem.
 fn templates(stem: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<ConfigIssue> {
     if !has_template(stem) {
-        let says = format!("no template is there: {}.md, .txt or .json", stem.display());
+        let says = format!("no template is there: {}{}", stem.display(), template_endings());
         let hint = match similar_stem(stem) {
             Some(meant) => format!("did you mean {meant}?"),
             None => {

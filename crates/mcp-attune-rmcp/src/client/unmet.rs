@@ -103,6 +103,7 @@ pub(crate) fn find_unmet(
     result: &Value,
 ) -> Vec<UnmetPreference> {
     let mut unmet = Vec::new();
+    let format = FeaturePreferences::read(profile.requested_tags()).format();
     let negotiates = |id: &_| connection.info().capabilities.extensions.as_ref()?.get(id).map(|_| ());
     let tags: Vec<_> = profile.requested_tags().map(str::to_owned).collect();
     if negotiates(CONTENT_NEGOTIATION).is_none() {
@@ -117,16 +118,10 @@ pub(crate) fn find_unmet(
             unmet.push(UnmetPreference::Session { tags: missing.into_iter().map(str::to_owned).collect() });
         }
         let text_only = result.get("structuredContent").is_none() && result.get("content").is_some();
-        if FeaturePreferences::read(profile.requested_tags()).format() == Some(ContentFormat::Json)
-            && text_only
-        {
-            unmet.push(UnmetPreference::Format(ContentFormat::Json));
-        }
+        unmet
+            .extend(format.filter(|format| format.is_structured() && text_only).map(UnmetPreference::Format));
     }
-    let asks_for_text = matches!(
-        FeaturePreferences::read(profile.requested_tags()).format(),
-        Some(ContentFormat::Markdown | ContentFormat::Text)
-    );
+    let asks_for_text = format.is_some_and(|format| !format.is_structured());
     let written = asks_for_text && negotiates(CONTENT_NEGOTIATION).is_some();
     let wanted = profile.accept_language().filter(|wanted| !wanted.is_empty());
     unmet.extend(wanted.and_then(|wanted| unmet_language(wanted, result, written)));

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::compiled::Template;
-use super::name::TemplateFormat;
 use mcp_attune::features::{ContentFormat, FeaturePreferences};
 
 /// The templates that stand beside each other for one tool, resource or prompt.
@@ -58,25 +57,21 @@ impl TemplateSet {
     /// this caller.
     #[must_use]
     pub fn choose(&self, wanted: &FeaturePreferences, format: ContentFormat) -> Option<&Template> {
-        let kind = TemplateFormat::of(format);
         self.iter()
-            .find(|template| template.variant().kind() == kind && template.variant().matches_caller(wanted))
+            .find(|template| template.variant().kind() == format && template.variant().matches_caller(wanted))
     }
 
     /// Returns the template for a prompt, or `None` if none is for this caller.
     ///
-    /// The text of a prompt serves every format. So `.md` and `.txt` templates compete by how much they ask;
-    /// of two that ask as much, a caller that wants plain text gets the `.txt` one, and everybody else the
-    /// `.md` one. `.json` templates are not used.
+    /// The text of a prompt serves every format. So templates of all text formats compete by how much they
+    /// ask; of those that ask as much, a caller that wants plain text gets the `.txt` one, and one that wants
+    /// no text gets the `.md` one. `.json` templates are not used.
     #[must_use]
     pub fn choose_for_prompt(&self, wanted: &FeaturePreferences) -> Option<&Template> {
-        let first = if wanted.format() == Some(ContentFormat::Text) {
-            TemplateFormat::Text
-        } else {
-            TemplateFormat::Markdown
-        };
+        let first = wanted.format().filter(|format| !format.is_structured());
+        let first = first.unwrap_or(ContentFormat::Markdown);
         let fit = |template: &&Template| {
-            template.variant().kind() != TemplateFormat::Json && template.variant().matches_caller(wanted)
+            !template.variant().kind().is_structured() && template.variant().matches_caller(wanted)
         };
         let most = self.iter().find(fit)?.variant().specificity();
         let mut best = self.iter().filter(fit).filter(|template| template.variant().specificity() == most);

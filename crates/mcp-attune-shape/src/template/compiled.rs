@@ -15,7 +15,7 @@ use super::context::{ContextObject, TemplateContext};
 use super::environment::environment;
 use super::error::{TemplateCompileError, TemplateCompileReason, TemplateRenderError, TemplateRenderReason};
 use super::lex::{self, TemplateToken};
-use super::name::{TemplateFormat, TemplateVariant};
+use super::name::TemplateVariant;
 use super::{MAX_DATA, MAX_OUTPUT, MAX_SOURCE, vet};
 
 /// How many bytes of data a template is given where rendering has to be short work. With more it is not
@@ -174,7 +174,7 @@ impl Template {
         if let Some(translated) = scene.translated.filter(|_| root.translated.load(Ordering::Relaxed)) {
             translated.set(true);
         }
-        if self.variant.kind() == TemplateFormat::Json && !is_json(&text) {
+        if self.variant.kind().is_structured() && !is_json(&text) {
             return Err(TemplateRenderError { line: None, what: TemplateRenderReason::NoJson });
         }
         Ok(text)

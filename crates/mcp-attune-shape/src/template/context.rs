@@ -12,10 +12,9 @@ use minijinja::{Error, State};
 
 use super::data::{self, LocalizedStrings, TranslationSource};
 use super::error::{TemplateRenderReason, render_error};
-use super::name::TemplateFormat;
 use crate::compiled_schema::Subschema;
 use mcp_attune::catalog::LocaleChain;
-use mcp_attune::features::{FeaturePreferences, KNOWN_FLAGS, Verbosity};
+use mcp_attune::features::{ContentFormat, FeaturePreferences, KNOWN_FLAGS, Verbosity};
 use mcp_attune::format::ValueFormatter;
 
 /// What one rendering is made from.
@@ -104,7 +103,7 @@ pub(super) struct ContextObject {
     /// `Sync`.
     pub(super) translated: AtomicBool,
     /// What the template is written in, which decides how values are escaped.
-    pub(super) kind: TemplateFormat,
+    pub(super) kind: ContentFormat,
     /// The strings of the data that people read as something else.
     localized: LocalizedStrings,
 }
@@ -112,10 +111,10 @@ pub(super) struct ContextObject {
 impl ContextObject {
     /// Converts the data and the arguments to minijinja values. Values are translated only in text for
     /// people: for a `.json` template, and for a tool without translated values, nothing is looked up.
-    pub(super) fn new(scene: &TemplateContext<'_>, kind: TemplateFormat) -> Self {
+    pub(super) fn new(scene: &TemplateContext<'_>, kind: ContentFormat) -> Self {
         let lookup = scene.tool.zip(scene.chain).filter(|(tool, chain)| chain.has_values(tool));
         // Structured content stays what it is.
-        let (data, localized) = match lookup.filter(|_| kind != TemplateFormat::Json) {
+        let (data, localized) = match lookup.filter(|_| !kind.is_structured()) {
             Some((tool, chain)) => {
                 data::localized_value(scene.data, &TranslationSource { tool, chain, output: scene.output })
             }

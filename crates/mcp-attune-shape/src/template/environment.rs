@@ -7,8 +7,8 @@ use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
 use super::error::{TemplateRenderReason, render_error};
-use super::name::TemplateFormat;
 use super::{filters, print};
+use mcp_attune::features::ContentFormat;
 
 /// How many loops, macros and the like may be inside each other. A macro counts as four.
 const MAX_DEPTH: usize = 200;
@@ -19,15 +19,12 @@ const MAX_DEPTH: usize = 200;
 /// It has no loader, so a template has no way to another file, and no built-in filters or functions but those
 /// that are added here. Undefined values can be tested with `if`, and are errors where they are printed,
 /// iterated over or looked into.
-pub(super) fn environment(kind: TemplateFormat) -> &'static Environment<'static> {
-    static MARKDOWN: OnceLock<Environment<'static>> = OnceLock::new();
-    static TEXT: OnceLock<Environment<'static>> = OnceLock::new();
-    static JSON: OnceLock<Environment<'static>> = OnceLock::new();
-    let kept = match kind {
-        TemplateFormat::Markdown => &MARKDOWN,
-        TemplateFormat::Text => &TEXT,
-        TemplateFormat::Json => &JSON,
-    };
+pub(super) fn environment(kind: ContentFormat) -> &'static Environment<'static> {
+    static ENVIRONMENTS: [OnceLock<Environment<'static>>; ContentFormat::ALL.len()] =
+        [const { OnceLock::new() }; ContentFormat::ALL.len()];
+    // There is one for each, so the first is never taken for another.
+    let [first, ..] = &ENVIRONMENTS;
+    let kept = ENVIRONMENTS.get(kind as usize).unwrap_or(first);
     kept.get_or_init(|| {
         let mut environment = Environment::empty();
         filters::add(&mut environment);

@@ -32,7 +32,6 @@ mod error;
 
 // values on their way in and out,
 mod data;
-mod escape;
 
 mod context;
 
@@ -57,7 +56,7 @@ pub use compiled::Template;
 pub use context::TemplateContext;
 pub use error::{TemplateCompileError, TemplateCompileReason, TemplateRenderError, TemplateRenderReason};
 pub use hints::ToolHints;
-pub use name::{TemplateFormat, TemplateNameError, TemplateVariant};
+pub use name::{TemplateNameError, TemplateVariant, template_endings};
 
 /// How many bytes the source of a template may have. A longer one does not compile.
 pub const MAX_SOURCE: usize = 256 << 10;

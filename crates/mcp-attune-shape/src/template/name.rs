@@ -7,32 +7,6 @@ use mcp_attune::features::{
 };
 use mcp_attune::suggestion::{nearest, quote_name};
 
-/// What a template writes, by the end of its file's name. It decides how values are escaped.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum TemplateFormat {
-    /// `.md`: Markdown for people. Values are escaped, so that they read as they are.
-    Markdown,
-    /// `.txt`: plain text for people.
-    Text,
-    /// `.json`: another shape of the structured content. Values are written as JSON.
-    Json,
-}
-
-impl TemplateFormat {
-    /// All formats, each with the end of a file's name.
-    pub const ALL: [(&str, Self); 3] = [("md", Self::Markdown), ("txt", Self::Text), ("json", Self::Json)];
-
-    /// Returns the kind of template that writes a format.
-    #[must_use]
-    pub fn of(format: ContentFormat) -> Self {
-        match format {
-            ContentFormat::Markdown => Self::Markdown,
-            ContentFormat::Text => Self::Text,
-            ContentFormat::Json => Self::Json,
-        }
-    }
-}
-
 /// The format that a template writes, and the callers that it is for: what stands behind the subject's name
 /// in the name of the file.
 ///
@@ -40,11 +14,11 @@ impl TemplateFormat {
 /// names.
 ///
 /// ```
-/// use mcp_attune::features::FeaturePreferences;
-/// use mcp_attune_shape::template::{TemplateFormat, TemplateVariant};
+/// use mcp_attune::features::{ContentFormat, FeaturePreferences};
+/// use mcp_attune_shape::template::TemplateVariant;
 ///
 /// let variant = TemplateVariant::parse("compact.!interactive.md").unwrap();
-/// assert_eq!(variant.kind(), TemplateFormat::Markdown);
+/// assert_eq!(variant.kind(), ContentFormat::Markdown);
 /// assert!(variant.matches_caller(&FeaturePreferences::read(["verbosity=compact", "!interactive"])));
 /// assert!(!variant.matches_caller(&FeaturePreferences::read(["verbosity=compact"])));
 /// assert_eq!(TemplateVariant::parse("compat.md").unwrap_err().hint(), "did you mean `compact`?");
@@ -52,7 +26,7 @@ impl TemplateFormat {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TemplateVariant {
     /// What the template is written in.
-    kind: TemplateFormat,
+    kind: ContentFormat,
     /// The verbosity that a caller must want; `None` if it is for all of them.
     verbosity: Option<Verbosity>,
     /// What a caller's other tags must say. No predicate is in the list twice.
@@ -63,7 +37,7 @@ pub struct TemplateVariant {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TemplateNameError {
-    /// It ends in something else than `.md`, `.txt` or `.json`, which is in the field.
+    /// It ends in none of the [endings of templates](template_endings). The ending is in the field.
     Ending(String),
     /// A part of the name is neither a verbosity nor a tag that a caller could declare.
     Segment {
@@ -98,7 +72,7 @@ impl TemplateNameError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Ending(_) => "name it .md, .txt or .json, or move it away".to_owned(),
+            Self::Ending(_) => format!("name it {}, or move it away", template_endings()),
             Self::Segment { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
             Self::Segment { .. } => {
                 "write `compact`, `standard`, `verbose`, or a tag such as `!interactive` or `x-acme-tier=gold`".to_owned()
@@ -106,6 +80,16 @@ impl TemplateNameError {
             Self::TwoVerbosities => "keep one of them".to_owned(),
         }
     }
+}
+
+/// Returns the endings that names of templates can have, as an enumeration: `.md, .txt or .json`.
+#[must_use]
+pub fn template_endings() -> String {
+    let (structured, text): (Vec<_>, Vec<_>) =
+        ContentFormat::ALL.into_iter().partition(|format| format.is_structured());
+    let mut endings = text.into_iter().chain(structured).map(|format| format!(".{}", format.extension()));
+    let last = endings.next_back().unwrap_or_default();
+    format!("{} or {last}", endings.collect::<Vec<_>>().join(", "))
 }
 
 impl TemplateVariant {
@@ -120,7 +104,7 @@ impl TemplateVariant {
     pub fn parse(rest: &str) -> Result<Self, TemplateNameError> {
         let (segments, ending) =
             rest.rsplit_once('.').map_or(("", rest), |(segments, ending)| (segments, ending));
-        let kind = TemplateFormat::ALL.iter().find(|(text, _)| *text == ending).map(|(_, kind)| *kind);
+        let kind = ContentFormat::ALL.into_iter().find(|format| format.extension() == ending);
         let kind = kind.ok_or_else(|| TemplateNameError::Ending(ending.to_owned()))?;
         let mut variant = Self { kind, verbosity: None, predicates: Vec::new() };
         for text in segments.split('.').filter(|_| !segments.is_empty()) {
@@ -141,7 +125,7 @@ impl TemplateVariant {
 
     /// Returns what the template is written in.
     #[must_use]
-    pub fn kind(&self) -> TemplateFormat {
+    pub fn kind(&self) -> ContentFormat {
         self.kind
     }
 
@@ -183,12 +167,12 @@ mod tests {
     #[test]
     fn a_name_says_for_whom_it_is() {
         for (rest, kind, weight) in [
-            ("md", TemplateFormat::Markdown, 0),
-            ("txt", TemplateFormat::Text, 0),
-            ("compact.json", TemplateFormat::Json, 1),
-            ("verbosity=compact.md", TemplateFormat::Markdown, 1),
-            ("agent.!interactive.x-acme-tier=gold.md", TemplateFormat::Markdown, 3),
-            ("agent.agent.verbose.md", TemplateFormat::Markdown, 2),
+            ("md", ContentFormat::Markdown, 0),
+            ("txt", ContentFormat::Text, 0),
+            ("compact.json", ContentFormat::Json, 1),
+            ("verbosity=compact.md", ContentFormat::Markdown, 1),
+            ("agent.!interactive.x-acme-tier=gold.md", ContentFormat::Markdown, 3),
+            ("agent.agent.verbose.md", ContentFormat::Markdown, 2),
         ] {
             let variant = TemplateVariant::parse(rest).unwrap();
             assert_eq!((variant.kind(), variant.specificity()), (kind, weight), "{rest}");

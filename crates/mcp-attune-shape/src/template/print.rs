@@ -1,17 +1,17 @@
-//! How values are written into a text: for Markdown, for plain text, and as JSON.
+//! How values are written into a text: escaped for its format, or as JSON.
 
 use core::fmt::Write as _;
 
 use mcp_attune_wire::json::JsonQuoted;
-use mcp_attune_wire::text::content_lines;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, Output, State};
+
+use crate::format_writer::FormatWriter;
+use mcp_attune::features::ContentFormat;
 
 use super::context::ContextObject;
 use super::data::ExactNumber;
 use super::error::render_error;
-use super::escape;
-use super::name::TemplateFormat;
 use super::{MAX_OUTPUT, error::TemplateRenderReason};
 
 /// How deep lists and maps may be that a template makes itself.
@@ -23,7 +23,7 @@ struct PrintedBytes(usize);
 
 /// Writes one value where a template has `{{ … }}`.
 pub(super) fn print(
-    kind: TemplateFormat,
+    kind: ContentFormat,
     out: &mut Output<'_>,
     state: &mut State<'_, '_>,
     value: &Value,
@@ -34,20 +34,15 @@ pub(super) fn print(
         }
         let root = ContextObject::from_state(state)?;
         let text = root.translation_of(value).unwrap_or(text);
-        return match kind {
-            TemplateFormat::Markdown => put(out, state, &escape::markdown(text)),
-            TemplateFormat::Text => put(out, state, &content_lines(text.into())),
-            TemplateFormat::Json => put(out, state, &JsonQuoted(text).to_string()),
-        };
+        return put(out, state, &(FormatWriter::of(kind).value)(text));
     }
-    match kind {
-        TemplateFormat::Json => put(out, state, &json(value)?),
+    if kind.is_structured() {
+        put(out, state, &json(value)?)
+    } else if matches!(value.kind(), ValueKind::Map | ValueKind::Seq | ValueKind::Iterable) {
+        put(out, state, &(FormatWriter::of(kind).value)(&json(value)?))
+    } else {
         // Digits, `true` and `false` are no markup.
-        _ if !matches!(value.kind(), ValueKind::Map | ValueKind::Seq | ValueKind::Iterable) => {
-            put(out, state, &plain(value)?)
-        }
-        TemplateFormat::Markdown => put(out, state, &escape::markdown(&json(value)?)),
-        TemplateFormat::Text => put(out, state, &content_lines(json(value)?.into())),
+        put(out, state, &plain(value)?)
     }
 }
 

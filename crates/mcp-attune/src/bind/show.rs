@@ -6,11 +6,13 @@
 //! other (`oneOf`) more than one may hold. Whatever else the server refuses is for the server to say. `$ref` is not
 //! followed.
 
+use std::sync::LazyLock;
+
 use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, MessageKind};
 
 use super::{ArgumentFill, Binding, Bindings, BoundTool};
-use crate::when::When;
+use crate::when::{ExpressionLanguage, When};
 
 type SchemaEdits = Vec<(ByteSpan, String)>;
 
@@ -121,7 +123,7 @@ impl BoundTool {
             let names = self.filled_by(interval).filter(|(_, binding)| !seen || !binding.hide);
             names.map(|(argument, _)| format!("`{argument}`")).collect::<Vec<_>>().join(" and ")
         };
-        let mut text = format!("{INTERVAL_DESCRIPTION} Sets {}.", names(false));
+        let mut text = format!("{} Sets {}.", *INTERVAL_DESCRIPTION, names(false));
         let seen = names(true);
         if !seen.is_empty() {
             text += &format!(" Leave it out to write {seen} instead.");
@@ -242,10 +244,14 @@ impl BoundTool {
 }
 
 /// What can be written for an interval, in the words of a description.
-const INTERVAL_DESCRIPTION: &str = "A span of time in words, by the calendar and the time zone of whoever asks: today, yesterday, \
+static INTERVAL_DESCRIPTION: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "A span of time in words, by the calendar and the time zone of whoever asks: today, yesterday, \
     this week, last month, next quarter, last 3 days, 2 weeks ago, last monday, year to date, 2026-11-12, 2026-11, 2026, \
-    2026-Q4, 2026-W46, or two of them with `to` between. English, or German, French, Italian, Spanish, Portuguese or \
-    Japanese where that is their language.";
+    2026-Q4, 2026-W46, or two of them with `to` between. English, or {} where that is their language.",
+        ExpressionLanguage::enumerated("or")
+    )
+});
 
 /// What is added to a schema, as JSON without its brackets.
 struct SchemaAdditions<'a> {

@@ -1,5 +1,7 @@
 //! What each tag does where the operator wrote nothing for it, in a sentence for those who write clients.
 
+use super::{ContentFormat, FeaturePreferences};
+
 /// What a tag does by default.
 ///
 /// Rules: F5–F10.
@@ -26,9 +28,9 @@ impl TagEffect {
     /// assert!(TagEffect::of("loud").is_none());
     /// ```
     #[must_use]
-    pub fn of(tag: &str) -> Option<&'static Self> {
-        let found = |wanted: &str| Self::ALL.iter().find(|effect| effect.tag == wanted);
-        let wanted = super::FeaturePreferences::read([tag]);
+    pub fn of(tag: &str) -> Option<Self> {
+        let found = |wanted: &str| Self::all().find(|effect| effect.tag == wanted);
+        let wanted = FeaturePreferences::read([tag]);
         if wanted.ignored().next().is_some() {
             return found(tag);
         }
@@ -43,28 +45,22 @@ impl TagEffect {
         })
     }
 
-    /// All of them.
-    pub const ALL: &[Self] = &[
+    /// All of them, in the order in which they are told.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let format = |format: ContentFormat| {
+            let (does, rule) = format.effect();
+            Self { tag: format.tag(), does, rule }
+        };
+        let formats = ContentFormat::ALL.into_iter().map(format);
+        Self::READERS.iter().copied().chain(formats).chain(Self::OTHERS.iter().copied())
+    }
+
+    const READERS: &[Self] = &[
         Self { tag: "agent", does: "stands for format=json where no format is asked for", rule: "F9" },
         Self { tag: "human", does: "stands for format=markdown where no format is asked for", rule: "F9" },
-        Self {
-            tag: "format=json",
-            does: "results come once, as structured content; text blocks go, blocks of other kinds stay. A single text block \
-                   that is JSON becomes the structured content. JSON resources stay JSON; prose stays as it is",
-            rule: "F5",
-        },
-        Self {
-            tag: "format=markdown",
-            does: "results with data come as Markdown, in the reader's locale and time zone, without structured content, and \
-                   listings without outputSchema. JSON and HTML resources become Markdown; prose stays as it is",
-            rule: "F6",
-        },
-        Self {
-            tag: "format=text",
-            does: "results with data come as plain text, in the reader's locale and time zone, without structured content, and \
-                   listings without outputSchema. JSON, HTML and Markdown resources become plain text; prose stays as it is",
-            rule: "F7",
-        },
+    ];
+
+    const OTHERS: &[Self] = &[
         Self {
             tag: "verbosity=compact",
             does: "data comes without nulls, empty lists and objects, and fields in `low_priority`, but with all that the \
@@ -115,11 +111,10 @@ const NOTHING: &str = "nothing of its own; an operator's template can ask for it
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::FeaturePreferences;
 
     #[test]
     fn every_tag_that_counts_has_an_effect_and_no_other() {
-        for effect in TagEffect::ALL {
+        for effect in TagEffect::all() {
             assert_eq!(TagEffect::of(effect.tag), Some(effect));
             let known = effect.tag.chars().all(|char| !char.is_ascii_uppercase());
             assert_eq!(

@@ -5,49 +5,71 @@ use std::sync::OnceLock;
 use super::table::PhraseTable;
 use crate::language::Tag;
 
-/// A language that expressions of time are read in. English is always read too.
-///
-/// Rules: C5.
-///
-/// ```
-/// use mcp_attune::language::Tag;
-/// use mcp_attune::when::ExpressionLanguage;
-///
-/// assert_eq!(ExpressionLanguage::of(&Tag::parse("de-CH").unwrap()), ExpressionLanguage::German);
-/// assert_eq!(ExpressionLanguage::of(&Tag::parse("tlh").unwrap()), ExpressionLanguage::English);
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[non_exhaustive]
-pub enum ExpressionLanguage {
-    /// English.
-    #[default]
-    English,
-    /// German.
-    German,
-    /// French.
-    French,
-    /// Italian.
-    Italian,
-    /// Spanish.
-    Spanish,
-    /// Portuguese.
-    Portuguese,
-    /// Japanese.
-    Japanese,
+/// Makes [`ExpressionLanguage`] from its rows: a language, and its code, which is also the name of its table in `words`.
+macro_rules! expression_languages {
+    ($default:ident = $default_code:literal, $($language:ident = $code:literal,)+) => {
+        /// A language that expressions of time are read in. English is always read too.
+        ///
+        /// Rules: C5.
+        ///
+        /// ```
+        /// use mcp_attune::language::Tag;
+        /// use mcp_attune::when::ExpressionLanguage;
+        ///
+        /// assert_eq!(ExpressionLanguage::of(&Tag::parse("de-CH").unwrap()), ExpressionLanguage::German);
+        /// assert_eq!(ExpressionLanguage::of(&Tag::parse("tlh").unwrap()), ExpressionLanguage::English);
+        /// assert_eq!(ExpressionLanguage::Portuguese.name(), "Portuguese");
+        /// ```
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        #[non_exhaustive]
+        pub enum ExpressionLanguage {
+            #[doc = concat!(stringify!($default), ".")]
+            #[default]
+            $default,
+            $(#[doc = concat!(stringify!($language), ".")] $language,)+
+        }
+
+        impl ExpressionLanguage {
+            /// All of them, English first.
+            pub const ALL: &[Self] = &[Self::$default, $(Self::$language,)+];
+
+            /// Its name in English.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    Self::$default => stringify!($default),
+                    $(Self::$language => stringify!($language),)+
+                }
+            }
+
+            const fn code(self) -> &'static str {
+                match self {
+                    Self::$default => $default_code,
+                    $(Self::$language => $code,)+
+                }
+            }
+
+            const fn source(self) -> &'static str {
+                match self {
+                    Self::$default => include_str!(concat!("words/", $default_code, ".txt")),
+                    $(Self::$language => include_str!(concat!("words/", $code, ".txt")),)+
+                }
+            }
+        }
+    };
+}
+
+expression_languages! {
+    English = "en",
+    German = "de",
+    French = "fr",
+    Italian = "it",
+    Spanish = "es",
+    Portuguese = "pt",
+    Japanese = "ja",
 }
 
 impl ExpressionLanguage {
-    /// All of them.
-    pub const ALL: &[Self] = &[
-        Self::English,
-        Self::German,
-        Self::French,
-        Self::Italian,
-        Self::Spanish,
-        Self::Portuguese,
-        Self::Japanese,
-    ];
-
     /// The language of a tag, or English where there is no table for it.
     ///
     /// Rules: C5.
@@ -64,28 +86,20 @@ impl ExpressionLanguage {
         Self::ALL.iter().find(same).copied().unwrap_or_default()
     }
 
-    const fn code(self) -> &'static str {
-        match self {
-            Self::English => "en",
-            Self::German => "de",
-            Self::French => "fr",
-            Self::Italian => "it",
-            Self::Spanish => "es",
-            Self::Portuguese => "pt",
-            Self::Japanese => "ja",
-        }
-    }
-
-    const fn source(self) -> &'static str {
-        match self {
-            Self::English => include_str!("words/en.txt"),
-            Self::German => include_str!("words/de.txt"),
-            Self::French => include_str!("words/fr.txt"),
-            Self::Italian => include_str!("words/it.txt"),
-            Self::Spanish => include_str!("words/es.txt"),
-            Self::Portuguese => include_str!("words/pt.txt"),
-            Self::Japanese => include_str!("words/ja.txt"),
-        }
+    /// The names of all but English, enumerated with a last word between the last two.
+    ///
+    /// ```
+    /// use mcp_attune::when::ExpressionLanguage;
+    ///
+    /// assert!(ExpressionLanguage::enumerated("or").starts_with("German, French, "));
+    /// assert!(ExpressionLanguage::enumerated("or").contains(" or "));
+    /// ```
+    #[must_use]
+    pub fn enumerated(conjunction: &str) -> String {
+        let others = Self::ALL.iter().filter(|language| **language != Self::English);
+        let mut names = others.map(|language| language.name());
+        let last = names.next_back().unwrap_or_default();
+        format!("{} {conjunction} {last}", names.collect::<Vec<_>>().join(", "))
     }
 
     /// The table, read from its file when it is first asked for.
@@ -94,7 +108,7 @@ impl ExpressionLanguage {
             [const { OnceLock::new() }; ExpressionLanguage::ALL.len()];
         static NONE: OnceLock<PhraseTable> = OnceLock::new();
         let place = TABLES.get(self as usize).unwrap_or(&NONE);
-        place.get_or_init(|| PhraseTable::read(self.source(), self != Self::Japanese).0)
+        place.get_or_init(|| PhraseTable::read(self.source()).0)
     }
 }
 
@@ -105,8 +119,7 @@ mod tests {
     #[test]
     fn every_line_of_every_table_can_be_read() {
         for language in ExpressionLanguage::ALL {
-            let (table, wrong) =
-                PhraseTable::read(language.source(), *language != ExpressionLanguage::Japanese);
+            let (table, wrong) = PhraseTable::read(language.source());
             assert_eq!(wrong, [""; 0], "{language:?}");
             assert!(!table.ranges.is_empty(), "{language:?}");
         }

@@ -8,6 +8,9 @@ use super::phrase::{PhraseSense, PhraseStep, PhraseTree, PhraseValues, PhraseVoc
 use super::span::{CalendarUnit, RelativeWeekday};
 use super::text::{normalize, transliterate_umlauts};
 
+/// The line of a table whose language writes words without blanks between them.
+const WITHOUT_BLANKS: &str = "blanks: none";
+
 /// What is known of a language.
 #[derive(Debug, Default)]
 pub(super) struct PhraseTable {
@@ -26,11 +29,16 @@ pub(super) struct RangePhrase {
 
 impl PhraseTable {
     /// Reads a table. What cannot be read is left out, and its line is returned; a test sees to it that there is none.
-    pub(super) fn read(source: &str, spaced: bool) -> (Self, Vec<&str>) {
+    pub(super) fn read(source: &str) -> (Self, Vec<&str>) {
+        let lines =
+            || source.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let spaced = !lines().any(|line| line == WITHOUT_BLANKS);
         let mut table =
             Self { lists: PhraseVocabulary { spaced, ..PhraseVocabulary::default() }, ..Self::default() };
-        let lines = source.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let wrong = lines.filter(|line| table.read_line(line).is_none()).collect();
+        let wrong = lines()
+            .filter(|line| *line != WITHOUT_BLANKS)
+            .filter(|line| table.read_line(line).is_none())
+            .collect();
         (table, wrong)
     }
 
@@ -220,7 +228,7 @@ mod tests {
     #[test]
     fn a_line_that_means_nothing_is_returned() {
         let lines = "# a note\n\nday: day\nnoon: noon\nlast U: last U\nlast N: x\nthis U: last U\nno key\nlast U: LAST U\nA to B: B or A";
-        let (_, wrong) = PhraseTable::read(lines, true);
+        let (_, wrong) = PhraseTable::read(lines);
         assert_eq!(
             wrong,
             ["noon: noon", "last N: x", "this U: last U", "no key", "last U: LAST U", "A to B: B or A"]
@@ -229,7 +237,7 @@ mod tests {
 
     #[test]
     fn names_in_capitals_stand_for_lists() {
-        let (table, wrong) = PhraseTable::read("LAST: past, bygone\nlast N U: LAST N U, N-LAST U", true);
+        let (table, wrong) = PhraseTable::read("LAST: past, bygone\nlast N U: LAST N U, N-LAST U");
         assert_eq!(wrong, [""; 0]);
         let step = |text: &str| PhraseStep::Word(text.to_owned());
         assert_eq!(
@@ -241,7 +249,7 @@ mod tests {
             table.lists.steps("Woche N-mal").unwrap(),
             [step("woche"), PhraseStep::Number, step("mal")]
         );
-        let (table, _) = PhraseTable::read("MONTHS: か月\n", false);
+        let (table, _) = PhraseTable::read("blanks: none\nMONTHS: か月\n");
         assert_eq!(
             table.lists.steps("過去N MONTHS 間").unwrap(),
             [step("過去"), PhraseStep::Number, PhraseStep::OneOf(0), step("間")]

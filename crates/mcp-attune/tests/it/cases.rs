@@ -153,6 +153,18 @@ fn when() {
     });
 }
 
+#[test]
+fn every_language_of_expressions_has_cases() {
+    let file: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../spec/cases/when.json")).unwrap();
+    let cases = file["cases"].as_array().unwrap();
+    let languages = || cases.iter().map(|case| case["input"]["language"].as_str().unwrap_or("en"));
+    for language in ExpressionLanguage::ALL {
+        let of = |tag: &&str| ExpressionLanguage::of(&Tag::parse(tag).unwrap()) == *language;
+        assert!(languages().filter(of).count() >= 20, "{language:?} has too few cases in when.json");
+    }
+}
+
 fn resolved(
     expression: &str,
     language: ExpressionLanguage,

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use super::report::{
     AuditReport, AuditRow, AuditShapeCost, AuditTokenCost, AuditTotal, count, grouped, shapes,
 };
-use super::table::COLUMNS;
+use super::table::SMALLEST;
 use crate::html::{self, Escaped};
 use crate::text::quoted;
 
@@ -78,7 +78,7 @@ fn listing(page: &mut String, report: &AuditReport) -> fmt::Result {
 }
 
 fn summary(page: &mut String, total: &AuditTotal, twice: &AuditTotal) -> fmt::Result {
-    let (format, verbosity, _) = COLUMNS[0];
+    let (format, verbosity) = SMALLEST;
     for (total, which) in [(total, "In total"), (twice, "Those that come twice")] {
         if let Some(shaped) = total.shaped(format, verbosity).filter(|_| total.results > 0) {
             writeln!(
@@ -100,7 +100,8 @@ fn measured(report: &AuditReport) -> impl Iterator<Item = (&AuditRow, AuditToken
 }
 
 fn bars(page: &mut String, report: &AuditReport) -> fmt::Result {
-    let (format, verbosity, title) = COLUMNS[0];
+    let (format, verbosity) = SMALLEST;
+    let title = format!("{format}, {verbosity}");
     let most = measured(report).map(|(_, cost)| cost.tokens).max().unwrap_or(0).max(1) as f64;
     let shaped =
         || measured(report).filter_map(|(row, cost)| Some((row, cost, row.shaped(format, verbosity)?)));

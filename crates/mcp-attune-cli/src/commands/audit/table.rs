@@ -8,12 +8,19 @@ use super::listing::ListingCost;
 use super::report::{AuditCallOutcome, AuditReport, AuditRow, count, grouped};
 use crate::text::quoted;
 
-/// The forms that have columns of their own.
-pub(super) const COLUMNS: [(ContentFormat, Verbosity, &str); 3] = [
-    (ContentFormat::Json, Verbosity::Compact, "json, compact"),
-    (ContentFormat::Markdown, Verbosity::Standard, "markdown"),
-    (ContentFormat::Text, Verbosity::Standard, "text"),
-];
+/// The form that costs least, which the last lines are about.
+pub(super) const SMALLEST: (ContentFormat, Verbosity) = (ContentFormat::Json, Verbosity::Compact);
+
+/// The forms that have columns of their own, one a format: data without what it can do without, texts as they are.
+fn columns() -> impl Iterator<Item = (ContentFormat, Verbosity, String)> {
+    ContentFormat::ALL.into_iter().map(|format| {
+        if format.is_structured() {
+            (format, Verbosity::Compact, format!("{format}, {}", Verbosity::Compact))
+        } else {
+            (format, Verbosity::Standard, format.to_string())
+        }
+    })
+}
 
 /// How many tools are listed with what they cost.
 const MAX_TABLE_TOOLS: usize = 20;
@@ -60,11 +67,11 @@ fn table(out: &mut impl Write, rows: &[&AuditRow]) -> anyhow::Result<()> {
     let names: Vec<_> = rows.iter().map(|row| quoted(&row.tool)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("tool".len());
     write!(out, "\n{:width$}  {:>16}", "", "as it comes")?;
-    for (_, _, title) in COLUMNS {
+    for (_, _, title) in columns() {
         write!(out, "  {title:>14}")?;
     }
     write!(out, "\n{:width$}  {:>8}  {:>6}", "tool", "bytes", "tokens")?;
-    for _ in COLUMNS {
+    for _ in columns() {
         write!(out, "  {:>6}  {:>6}", "tokens", "saved")?;
     }
     writeln!(out)?;
@@ -72,7 +79,7 @@ fn table(out: &mut impl Write, rows: &[&AuditRow]) -> anyhow::Result<()> {
         let cost = row.as_it_comes.unwrap_or_default();
         write!(out, "{name:width$}  {:>8}  {:>6}", cost.bytes, cost.tokens)?;
         // What is never shaped has nothing to show here.
-        for shaped in COLUMNS.iter().filter_map(|(format, verbosity, _)| row.shaped(*format, *verbosity)) {
+        for shaped in columns().filter_map(|(format, verbosity, _)| row.shaped(format, verbosity)) {
             write!(out, "  {:>6}  {:>6}", shaped.cost.tokens, shaped.percent())?;
         }
         writeln!(out)?;
@@ -106,7 +113,7 @@ fn not_called(out: &mut impl Write, report: &AuditReport) -> anyhow::Result<()> 
 
 /// The last lines: what asking for the least saves.
 fn total(out: &mut impl Write, report: &AuditReport) -> anyhow::Result<()> {
-    let (format, verbosity, _) = COLUMNS[0];
+    let (format, verbosity) = SMALLEST;
     let errors = report.results.iter().filter(|row| row.outcome != AuditCallOutcome::Result).count();
     let aside = if errors > 0 { format!(" ({} aside)", count(errors, "error")) } else { String::new() };
     let total = &report.total;

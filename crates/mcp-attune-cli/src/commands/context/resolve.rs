@@ -53,12 +53,13 @@ impl PastOption {
 
 fn help() -> String {
     format!(
-        "Expressions, also in German, French, Italian, Spanish, Portuguese and Japanese:\n{EXPRESSION_HELP}\n\
+        "Expressions, also in {}:\n{EXPRESSION_HELP}\n\
          The start is in the interval, the end is not.\n\n\
          Examples:\n  \
          $ attune context resolve last week --now 2026-11-12T14:23:00+01:00 --timezone Europe/Zurich --locale de-CH\n  \
          $ attune context resolve vor drei Tagen --timezone Europe/Zurich --locale de-CH --json\n  \
-         $ attune context resolve the last week --past calendar --timezone Europe/Zurich"
+         $ attune context resolve the last week --past calendar --timezone Europe/Zurich",
+        ExpressionLanguage::enumerated("and")
     )
 }
 
@@ -110,6 +111,6 @@ fn hint(why: TimeExpressionError, language: ExpressionLanguage) -> String {
         ExpressionLanguage::English => {
             "--locale names the language of other expressions, such as --locale de-CH".to_owned()
         }
-        other => format!("the expression was read as {other:?} and as English"),
+        other => format!("the expression was read as {} and as English", other.name()),
     }
 }

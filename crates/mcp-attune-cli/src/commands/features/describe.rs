@@ -110,7 +110,7 @@ async fn describe_connection(connection: &Connection) -> anyhow::Result<Features
         };
         for_each_page(connection, method::TOOLS_LIST, |_| (), take).await?;
     }
-    let tags = TagEffect::ALL.iter().map(|effect| {
+    let tags = TagEffect::all().map(|effect| {
         let on_tool = |tool: &CallableTool| {
             let does = effect_on_tool(effect.tag, &tool.output)?;
             Some(ToolDescription { tool: tool.name.clone(), does })

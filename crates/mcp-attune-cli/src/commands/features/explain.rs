@@ -39,7 +39,7 @@ struct TagExplanation<'a> {
 impl FeaturesExplainArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let tags = match &self.tag {
-            None => TagEffect::ALL.iter().map(|effect| entry(effect.tag, effect)).collect(),
+            None => TagEffect::all().map(|effect| entry(effect.tag, effect)).collect(),
             Some(tag) => {
                 let effect = TagEffect::of(tag).ok_or_else(|| {
                     let hint =
@@ -64,6 +64,6 @@ impl FeaturesExplainArgs {
     }
 }
 
-fn entry<'a>(tag: &'a str, effect: &TagEffect) -> TagExplanation<'a> {
+fn entry<'a>(tag: &'a str, effect: TagEffect) -> TagExplanation<'a> {
     TagExplanation { tag, does: effect.does, rule: effect.rule }
 }

@@ -3,10 +3,11 @@
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, State};
 
+use crate::format_writer::{self, FormatWriter};
+
 use super::super::context::ContextObject;
 use super::super::error::{TemplateRenderReason, render_error};
-use super::super::name::TemplateFormat;
-use super::super::{MAX_OUTPUT, escape, print};
+use super::super::{MAX_OUTPUT, print};
 use super::options::{FilterOptions, filter_error, wrong_kind_error};
 
 /// Writes a link: `url | link("Book")` gives `[Book](…)` in Markdown, and label and URL elsewhere. Only
@@ -26,14 +27,11 @@ pub(super) fn link(
     }
     let text = value.as_str().ok_or_else(|| wrong_kind_error("link", "a URL", value))?;
     let label = label.as_ref().map(print::plain).transpose()?.filter(|label| !label.trim().is_empty());
-    let Some(url) = escape::url(text) else {
+    let Some(url) = format_writer::url(text) else {
         return Ok(Value::from(label.unwrap_or_else(|| text.to_owned())));
     };
-    Ok(match (ContextObject::from_state(state)?.kind, label) {
-        (TemplateFormat::Markdown, label) => {
-            let label = label.unwrap_or_else(|| text.to_owned());
-            Value::from_safe_string(format!("[{}]({url})", escape::markdown(&label)))
-        }
+    Ok(match (FormatWriter::of(ContextObject::from_state(state)?.kind).link, label) {
+        (Some(link), label) => Value::from_safe_string(link(label.as_deref().unwrap_or(text), &url)),
         (_, Some(label)) => Value::from(format!("{label} ({url})")),
         (_, None) => Value::from(url),
     })

@@ -1,13 +1,65 @@
-//! Values made harmless: what a server says is text, and never markup.
+//! How each format is written: data, documents, and the values and links that templates print.
+//!
+//! 1. Each format has one row, and nothing else here or in `template` asks which format it is.
+//! 2. Values are made harmless: what a server says is text, and never markup.
+//!
+//! Rules: F5, F6, F7, F11.
 
 use std::borrow::Cow;
 
+use mcp_attune::features::ContentFormat;
+use mcp_attune_wire::json::{JsonQuoted, SpannedValue};
 use mcp_attune_wire::text::content_lines;
 
-use crate::render::{EscapeContext, escape, one_line};
+use crate::document;
+use crate::render::{self, EscapeContext, RenderOptions, RenderedPage, escape, one_line};
+
+/// Writes one format.
+pub(crate) struct FormatWriter {
+    /// Renders data without a template.
+    pub(crate) page: fn(SpannedValue<'_>, &RenderOptions<'_>) -> RenderedPage,
+    /// Converts HTML, which stays as it is where this is `None`.
+    pub(crate) html: Option<fn(&str) -> Option<String>>,
+    /// Converts Markdown, which stays as it is where this is `None`.
+    pub(crate) markdown: Option<fn(&str) -> Option<String>>,
+    /// Escapes a text that a template prints.
+    pub(crate) value: fn(&str) -> Cow<'_, str>,
+    /// Writes a link from a label and a URL that [`url()`] returned. Formats without links have the URL in brackets
+    /// behind the label.
+    pub(crate) link: Option<fn(&str, &str) -> String>,
+}
+
+impl FormatWriter {
+    pub(crate) const fn of(format: ContentFormat) -> &'static Self {
+        match format {
+            ContentFormat::Json => &Self {
+                // Nobody asks for this: structured content is the data itself.
+                page: render::markdown,
+                html: None,
+                markdown: None,
+                value: |text| Cow::Owned(JsonQuoted(text).to_string()),
+                link: None,
+            },
+            ContentFormat::Markdown => &Self {
+                page: render::markdown,
+                html: Some(document::html_to_markdown),
+                markdown: None,
+                value: markdown,
+                link: Some(|label, url| format!("[{}]({url})", markdown(label))),
+            },
+            ContentFormat::Text => &Self {
+                page: render::text,
+                html: Some(document::html_to_text),
+                markdown: Some(document::markdown_to_text),
+                value: |text| content_lines(text.into()),
+                link: None,
+            },
+        }
+    }
+}
 
 /// A value in Markdown: one line that reads as the value, in CommonMark and in GitHub's tables, wherever the template has it.
-pub(super) fn markdown(text: &str) -> Cow<'_, str> {
+fn markdown(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ')
         && !text.starts_with(' ')
         && !text.ends_with(' ')
@@ -20,7 +72,7 @@ pub(super) fn markdown(text: &str) -> Cow<'_, str> {
 }
 
 /// A URL as it can stand in a link; none where it is not one that a reader may follow without harm.
-pub(super) fn url(text: &str) -> Option<String> {
+pub(crate) fn url(text: &str) -> Option<String> {
     let scheme = text.split_once(':')?.0.to_ascii_lowercase();
     let rest = text.get(scheme.len() + 1..)?;
     let fits = match scheme.as_str() {
