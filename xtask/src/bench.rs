@@ -15,13 +15,13 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, bail};
 
 use crate::release;
-use crate::report::hinted;
 use crate::rig::http::{Call, send};
 use crate::rig::load::{Load, Slice, Subject};
 use crate::rig::servers::{Bench, Server, workers};
 use crate::rig::spread::Spread;
 use crate::rig::{call, process, streams};
-use crate::shell::{self, program};
+use kit::report::hinted;
+use kit::shell::{self, program};
 use page::{Block, Bound, Table, Targets};
 
 const ROUNDS: usize = 15;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::shell::{self, cargo, program};
 use crate::{release, soak, spec, tidy};
+use kit::shell::{self, cargo, program};
 
 const WASM: &str = "wasm32-unknown-unknown";
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::report::hinted;
-use crate::shell::built;
+use kit::report::hinted;
+use kit::shell::built;
 
 /// What is counted, and what it is compared with.
 const ROWS: &[(&str, Option<&str>)] = &[

@@ -1,10 +1,6 @@
 //! What the maintainers run: `cargo xtask COMMAND`.
 
-// How things are told and started,
-mod report;
-mod shell;
-
-// what is checked and written,
+// What is checked and written,
 mod cldr;
 mod count;
 mod spec;
@@ -52,10 +48,11 @@ Usage: cargo xtask COMMAND
   soak [--calls N] [--seed S]
                   let callers and a server do what they should not while many calls run (a million where no
                   number is given), and see that nobody gets another's answer
-  interop [--quick] [--if-possible]
+  interop [--quick] [--if-possible] [--list] [NAME]...
                   let other people's software talk to ours directly and through the gateway (needs npm
-                  and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
-                  failure
+                  and Python); quick is what CI runs, and what cannot be installed can be skipped with a notice instead
+                  of failing; a name is that of a part, or a piece of a cell's name, and --list prints all of them;
+                  writes target/interop/junit.xml
   interop check   the part of it that is our own referee, and write its table into docs/referee.md
   interop aliases the part of it that sends other spellings of the endpoint, of methods, headers and messages to
                   web servers of other people (needs npm and Python, and Go for one of them)
@@ -77,7 +74,7 @@ fn main() -> ExitCode {
     };
     match command() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report::failure(&error),
+        Err(error) => kit::report::failure(&error),
     }
 }
 
@@ -101,15 +98,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["release"] => release::run,
         ["release", "--check"] => release::check,
         ["soak", options @ ..] if soak::Options::parse(options).is_some() => soak::run,
-        ["interop"] => || interop::run(false, false),
-        ["interop", "check"] => interop::check,
-        ["interop", "aliases"] => interop::aliases,
-        ["interop", "roles"] => interop::roles,
-        ["interop", "operating"] => interop::operating,
-        ["interop", "--quick"] => || interop::run(true, false),
-        ["interop", "--if-possible"] => || interop::run(false, true),
-        ["interop", "--quick", "--if-possible"] => || interop::run(true, true),
-        ["interop", "--if-possible", "--quick"] => || interop::run(true, true),
+        ["interop", words @ ..] if interop::accepts(words) => interop::run,
         _ => return None,
     })
 }

@@ -12,8 +12,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::report::hinted;
-use crate::shell::{self, cargo};
+use kit::report::hinted;
+use kit::shell::{self, cargo};
 
 const PACKAGE: &str = "mcp-attune";
 const FOLDER: &str = "crates/mcp-attune";

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::report::hinted;
 use crate::rig::servers::Bench;
-use crate::shell::{self, built, cargo, program};
+use kit::report::hinted;
+use kit::shell::{self, built, cargo, program};
 
 /// Everything of it, in the folder of what is built.
 const FOLDER: &str = "target/trained";

@@ -26,10 +26,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::interop::servers::Server;
-use crate::report::hinted;
-use crate::shell;
 use caller::Caller;
+use kit::report::hinted;
+use kit::server::Server;
+use kit::shell;
 use process::Process;
 use upstream::Upstream;
 

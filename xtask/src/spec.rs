@@ -10,8 +10,8 @@ mod page;
 
 use anyhow::{Context, Result};
 
-use crate::report::{Finding, conclude};
-use crate::shell::root;
+use kit::report::{Finding, conclude};
+use kit::shell::root;
 
 const LEDGER: &str = "spec/rules.toml";
 const CASES: &str = "spec/cases";

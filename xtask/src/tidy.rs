@@ -13,8 +13,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::report::conclude;
-use crate::shell::root;
+use kit::report::conclude;
+use kit::shell::root;
 
 /// What cargo, git and the fuzzer leave behind.
 const LEFTOVERS: &[&str] = &["target", ".git", "fuzz/artifacts", "fuzz/corpus", "fuzz/coverage"];

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use crate::shell;
+use kit::shell;
 
 const DOCUMENT: &str = "docs/performance.md";
 

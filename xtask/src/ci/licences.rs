@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::report::{Finding, conclude};
-use crate::shell::{cargo, output, root};
+use kit::report::{Finding, conclude};
+use kit::shell::{cargo, output, root};
 
 /// The part of deny.toml that is read here.
 #[derive(Deserialize)]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use crate::report::{Finding, conclude};
-use crate::shell::{cargo, output};
+use kit::report::{Finding, conclude};
+use kit::shell::{cargo, output};
 
 /// The crates that only decide.
 const PURE: &[&str] =

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::http::Call;
 use super::process;
-use crate::shell;
+use kit::shell;
 
 /// Seconds; the shortest that wrk takes is one.
 const SLICE: u32 = 2;

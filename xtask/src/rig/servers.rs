@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::load::Subject;
 use super::process;
-use crate::shell::{self, program};
+use kit::shell::{self, program};
 
 /// A running server.
 pub(crate) struct Server {

@@ -6,7 +6,7 @@ use super::cases::{Cases, File};
 use super::ledger::{Ledger, Rule, Side};
 use super::listing::{Tests, last_segment};
 use super::{CASES, LEDGER, WIRE, ids};
-use crate::report::Finding;
+use kit::report::Finding;
 
 /// Everything that is wrong with the ledger.
 pub(crate) fn check(ledger: &Ledger, tests: &Tests, cases: &Cases) -> Vec<Finding> {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::report::hinted;
-use crate::shell::{cargo, output, program};
+use kit::report::hinted;
+use kit::shell::{cargo, output, program};
 
 /// The tests, by the names that the ledger uses.
 #[derive(Debug, Default)]

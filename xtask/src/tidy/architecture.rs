@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::names::module_line;
-use crate::report::Finding;
+use kit::report::Finding;
 
 const DOCUMENT: &str = "ARCHITECTURE.md";
 const HINT: &str = "give every module one place in the table, in the order of the `mod` lines";

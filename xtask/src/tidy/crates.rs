@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::report::Finding;
+use kit::report::Finding;
 
 #[derive(Deserialize)]
 struct Manifest {

@@ -1,6 +1,6 @@
 //! What a document names exists: the files it links to, the paths it quotes, the commands it tells to run.
 
-use crate::report::Finding;
+use kit::report::Finding;
 
 /// The documents: `*.md` at the top, `docs/*.md`, `spec/**/*.md` and `crates/*/README.md`.
 pub(crate) fn is_document(path: &str) -> bool {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::report::Finding;
+use kit::report::Finding;
 
 /// How often a name may be defined.
 const MAX_DEFINITIONS: usize = 2;

@@ -21,7 +21,7 @@ mod module;
 
 use std::collections::HashMap;
 
-use crate::report::Finding;
+use kit::report::Finding;
 use module::{Module, UsedPath};
 
 /// How often a name may be another name for something else before we stop following it.

@@ -6,7 +6,7 @@
 //! 3. A fact is a copy where it stands between quotes, also inside JSON, or is a number of its own. Sentences that
 //!    mention one are fine. The case of a header name does not matter.
 
-use crate::report::Finding;
+use kit::report::Finding;
 
 /// Where the facts stand.
 pub(crate) const HOME: &str = "crates/mcp-attune-wire/src/protocol.rs";
@@ -105,7 +105,7 @@ mod tests {
     const PATH: &str = "crates/mcp-attune-gateway/src/a.rs";
 
     fn facts() -> Facts {
-        let home = std::fs::read_to_string(crate::shell::root().join(HOME)).unwrap();
+        let home = std::fs::read_to_string(kit::shell::root().join(HOME)).unwrap();
         Facts::read(&home)
     }
 

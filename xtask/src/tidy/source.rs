@@ -1,7 +1,7 @@
 //! Habits of the source: nothing unfinished, names that read as sentences, no sentence taken apart for its hint, files of a size
 //! that can be read.
 
-use crate::report::Finding;
+use kit::report::Finding;
 
 /// What may not stand in any source file, and what to do instead. Taken apart, so that this file has none of it.
 const UNWANTED: &[(&str, &str)] = &[

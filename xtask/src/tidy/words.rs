@@ -1,6 +1,6 @@
 //! Words that no file may contain.
 
-use crate::report::Finding;
+use kit::report::Finding;
 
 /// A project speaks about itself, not about where it was written. Compared without regard to case, and taken
 /// apart here so that this file does not contain them either.
