@@ -1,5 +1,9 @@
-//! Every dependency's licence can be met by the list in deny.toml. cargo-deny checks this too, and more;
-//! this small reading of the same file works where cargo-deny is not installed.
+//! Every dependency's licence can be met by the list in deny.toml.
+//!
+//! cargo-deny checks this too, and more, and CI runs it where it is installed. It is no requirement: neither cargo nor
+//! rustup brings it along, so a new machine would first have to compile it with all that it depends on, and `.ci/run` needs
+//! cargo and nothing else. A licence that the project cannot live with must be found everywhere, so this small reading of the same
+//! file stays.
 
 use std::collections::BTreeSet;
 

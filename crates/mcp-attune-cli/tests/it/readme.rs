@@ -52,6 +52,6 @@ fn the_first_command_is_the_demo() {
 #[test]
 fn the_second_command_is_the_one_that_ci_runs() {
     assert_eq!(blocks("sh")[0].lines().nth(1), Some("cargo test --workspace"));
-    let ci = include_str!("../../../../xtask/src/ci.rs");
+    let ci = include_str!("../../../../xtask/src/ci/mod.rs");
     assert!(ci.contains("cargo(\"test --workspace\")"));
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the habits of the house that no compiler checks.
 
 mod crates;
+mod layout;
 mod documents;
 mod names;
 mod architecture;
@@ -46,6 +47,7 @@ pub(crate) fn run() -> Result<()> {
             findings.extend(documents::check(path, text, &exists, &has_command));
         }
     }
+    findings.extend(layout::check(&files));
     findings.extend(order::check(&files));
     findings.extend(names::TypeNames::collect(&files).findings());
     findings.extend(architecture::check(&files));
@@ -91,7 +93,7 @@ mod tests {
     fn collects_the_tree_without_what_tools_leave_behind() {
         let mut files = Vec::new();
         collect(root(), "", &mut files).unwrap();
-        assert!(files.iter().any(|(path, _)| path == "xtask/src/tidy.rs"));
+        assert!(files.iter().any(|(path, _)| path == "xtask/src/tidy/mod.rs"));
         assert!(files.iter().any(|(path, _)| path == ".ci/run"));
         assert!(!files.iter().any(|(path, _)| path.starts_with("target/") || path.starts_with(".git/")));
     }

@@ -3,13 +3,15 @@
 mod licences;
 mod purity;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use serde::Deserialize;
 
 use crate::{release, soak, spec, tidy};
-use kit::shell::{self, cargo, program};
+use kit::shell::{self, cargo, output, program};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -31,7 +33,8 @@ const STEPS: &[(&str, Step)] = &[
     ("lints", lints),
     ("tests", tests),
     ("first command", first_command),
-    ("features", features),
+    ("each feature", each_feature),
+    ("oldest rustc", oldest_compiler),
     ("documentation", documentation),
     ("ledger", || spec::run(true).map(|()| Passed)),
     ("tidy", || tidy::run().map(|()| Passed)),
@@ -103,13 +106,57 @@ fn first_command() -> Result<Outcome> {
     Ok(Passed)
 }
 
-/// A server's author does not want the client's dependencies, nor a client's the server's.
-fn features() -> Result<Outcome> {
-    let hint = "a half of mcp-attune-rmcp uses what only the other half brings along";
-    for half in ["server", "client"] {
-        let check = format!("check -p mcp-attune-rmcp --no-default-features --features {half}");
+/// Each feature of each crate by itself, and each crate without any: a server's author does not want the client's
+/// dependencies, nor a client's the server's.
+fn each_feature() -> Result<Outcome> {
+    let metadata = output(&mut cargo("metadata --no-deps --format-version 1"))?;
+    let metadata: Metadata = serde_json::from_str(&metadata).context("what `cargo metadata` printed")?;
+    for check in feature_checks(&metadata.packages) {
+        let hint = "something is used that only another feature brings along: name it in this feature too";
         shell::run(&mut cargo(&check), hint)?;
     }
+    Ok(Passed)
+}
+
+/// The part of `cargo metadata` that is read here.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    rust_version: Option<String>,
+    features: BTreeMap<String, Vec<String>>,
+}
+
+fn feature_checks(packages: &[Package]) -> Vec<String> {
+    let mut checks = Vec::new();
+    for Package { name, features, .. } in packages.iter().filter(|package| !package.features.is_empty()) {
+        let check = format!("check -p {name} --no-default-features");
+        let alone = features.keys().filter(|feature| *feature != "default");
+        checks.extend(alone.map(|feature| format!("{check} --features {feature}")));
+        checks.push(check);
+    }
+    checks
+}
+
+/// Builds with the oldest compiler that is promised, where rustup has it. Where it has not, clippy's `incompatible_msrv`
+/// still knows what of the standard library is newer.
+fn oldest_compiler() -> Result<Outcome> {
+    let metadata = output(&mut cargo("metadata --no-deps --format-version 1"))?;
+    let metadata: Metadata = serde_json::from_str(&metadata).context("what `cargo metadata` printed")?;
+    let promised = metadata.packages.iter().find_map(|package| package.rust_version.clone());
+    let promised = promised.context("no crate says its rust-version")?;
+    let run = |arguments: &str| program("rustup", &format!("run {promised} cargo {arguments}"));
+    if !shell::succeeds(&mut run("--version")) {
+        return Ok(Skipped(
+            "rustup does not have the compiler of `rust-version`: IT DID NOT BUILD, and only clippy looked for what is newer",
+        ));
+    }
+    let hint = "what the compiler names is newer than `rust-version` in Cargo.toml: write it otherwise, or promise less";
+    shell::run(&mut run("check --workspace --lib --bins --target-dir target/msrv"), hint)?;
     Ok(Passed)
 }
 
@@ -162,7 +209,7 @@ fn wasm() -> Result<Outcome> {
 
 /// Whether the compiler has the target's library, whoever installed it.
 fn has_wasm() -> Result<bool> {
-    let folder = shell::output(&mut program("rustc", &format!("--print target-libdir --target {WASM}")))
+    let folder = output(&mut program("rustc", &format!("--print target-libdir --target {WASM}")))
         .context("could not ask rustc for its wasm library")?;
     Ok(Path::new(folder.trim()).is_dir())
 }
@@ -184,6 +231,20 @@ fn deny() -> Result<Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_feature_is_checked_alone_and_each_crate_without_any() {
+        let features = ["client", "default", "server"].map(|name| (name.to_owned(), Vec::new()));
+        let package = |name: &str, features| Package { name: name.to_owned(), rust_version: None, features };
+        let checks =
+            feature_checks(&[package("one", BTreeMap::new()), package("two", BTreeMap::from(features))]);
+        let expected = [
+            "check -p two --no-default-features --features client",
+            "check -p two --no-default-features --features server",
+            "check -p two --no-default-features",
+        ];
+        assert_eq!(checks, expected);
+    }
 
     #[test]
     fn the_table_has_a_row_for_each_step_and_the_total() {
