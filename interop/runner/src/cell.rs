@@ -50,9 +50,11 @@ impl<T> Shared<T> {
 
     pub(crate) fn get(&self) -> Result<&T> {
         let made = self.value.get_or_init(|| {
-            (self.make)().map_err(|error| SharedFailure {
-                why: format!("{error:#}"),
-                unavailable: error.is::<Unavailable>(),
+            (self.make)().map_err(|error| {
+                // The context is put on again for every cell that asks.
+                let unavailable = error.is::<Unavailable>();
+                let causes = error.chain().skip(usize::from(unavailable)).map(ToString::to_string);
+                SharedFailure { why: causes.collect::<Vec<_>>().join(": "), unavailable }
             })
         });
         match made {
@@ -79,7 +81,8 @@ mod tests {
         });
         for _ in 0..2 {
             let error = shared.get().unwrap_err();
-            assert!(error.is::<Unavailable>() && format!("{error:#}").contains("no network"));
+            assert!(error.is::<Unavailable>());
+            assert_eq!(format!("{error:#}"), "what other people wrote could not be installed: no network");
         }
         assert_eq!(count.load(Ordering::Relaxed), 1);
         assert!(!Shared::<()>::new(|| Err(anyhow!("broken"))).get().unwrap_err().is::<Unavailable>());

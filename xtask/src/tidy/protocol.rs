@@ -154,7 +154,7 @@ mod tests {
         for path in [
             HOME,
             "crates/mcp-attune/tests/it/a.rs",
-            "crates/mcp-attune-cli/src/commands/check/proof/right.rs",
+            "crates/mcp-attune-cli/src/commands/check/proof/right/mod.rs",
         ] {
             assert_eq!(facts().check(path, copy), [], "{path}");
         }

@@ -29,7 +29,7 @@ const REFUSES: &[&str] = &[
     "crates/mcp-attune-cli/src/commands/check/junit.rs",
     "crates/mcp-attune-cli/src/commands/language.rs",
     "crates/mcp-attune-shape/src/render/value.rs",
-    "crates/mcp-attune-shape/src/template/escape.rs",
+    "crates/mcp-attune-shape/src/format_writer.rs",
     "crates/mcp-attune-wire/src/endpoint.rs",
     "crates/mcp-attune/src/catalog/draft.rs",
     "crates/mcp-attune/src/context/place.rs",
