@@ -47,7 +47,7 @@ fn shape_result(work: &mut MessageEditor<'_>, found: &ShapeableResult<'_, '_>) {
     let tool = tool.unwrap_or(&nothing);
     match (work.shape.wanted.format(), found.structured.or(lifted)) {
         (Some(format), Some(data)) if format.is_structured() => {
-            shape_as_json(work, found, data, tool, format)
+            shape_as_json(work, found, data, tool, format);
         }
         (Some(format), Some(data)) => shape_as_text(work, found, data, tool, format),
         (_, data) => {
