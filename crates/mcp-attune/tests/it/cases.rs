@@ -323,8 +323,13 @@ fn sourced_fields(caller: &Caller) -> serde_json::Map<String, serde_json::Value>
             }
             CallerField::Place => {
                 let place = context.user_location().unwrap();
-                place.city().map(|city| tell("city", json!(city)));
-                place.country().map(|country| tell("country", json!(country.as_str())));
+                let country = place.country();
+                let country = country.as_ref().map(|country| country.as_str());
+                for (name, value) in [("city", place.city()), ("country", country)] {
+                    if let Some(value) = value {
+                        tell(name, json!(value));
+                    }
+                }
             }
         }
     }
