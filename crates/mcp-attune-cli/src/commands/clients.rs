@@ -6,7 +6,7 @@ mod file;
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::clients::{AtlasEntry, ClientAtlas};
+use mcp_attune::clients::{AtlasEntry, ClientAtlas, ReadField};
 use mcp_attune_wire::agree::Era;
 use serde::Serialize;
 
@@ -89,7 +89,7 @@ impl<'a> ClientOutput<'a> {
             product: &entry.product,
             versions: entry.versions.to_string(),
             era: entry.era.map(era_name),
-            reads: entry.reads.map(|field| field.name()),
+            reads: entry.reads.map(ReadField::name),
             falls_back: entry.falls_back,
             validates: entry.validates,
             shows_titles: entry.shows_titles,

@@ -48,9 +48,9 @@ impl ClientsExplainArgs {
             why: entry.map_or_else(|| self.why_none(atlas), reasons),
         };
         if json {
-            print_json(out, &output)?
+            print_json(out, &output)?;
         } else {
-            tell(out, &output)?
+            tell(out, &output)?;
         }
         Ok(if entry.is_some() { Exit::Fine } else { Exit::Findings })
     }
