@@ -130,7 +130,7 @@ def run(agent, model, server, tool=""):
 def measure(agent):
     """Runs a client until each tool was called once, and returns what was seen."""
     from model_endpoint import ModelEndpoint
-    from probe_server import SIZES, CASES, ProbeServer
+    from probe_server import CASES, SIZES, ProbeServer
 
     model, server = ModelEndpoint(agent.get("bridge"), agent.get("namespace")), ProbeServer()
     seen = {"name": agent["name"], "day": datetime.date.today().isoformat(), "packages": packages(agent), "main": agent.get("main", 0), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
