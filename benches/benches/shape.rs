@@ -82,7 +82,7 @@ fn main() {
                 values: &swiss,
                 verbosity: Verbosity::Standard,
                 low_priority: &[],
-                labels: &DefaultLabels("de-CH"),
+                labels: &DefaultLabels::new("de-CH"),
                 room: RenderOptions::MAX_PAGE_BYTES,
             };
             let pages: [(&str, &dyn Fn()); 3] = [

@@ -33,7 +33,7 @@ fuzz_target!(|input: &str| {
             values: &FORMAT,
             verbosity,
             low_priority: &low_priority,
-            labels: &DefaultLabels("de"),
+            labels: &DefaultLabels::new("de"),
             room: ROOM,
         };
         let page = markdown(message.body(), &how).text;

@@ -8,7 +8,7 @@ use kit::shell::{self, cargo};
 pub(crate) fn accepts(words: &[&str]) -> bool {
     let option =
         |word: &&str| !word.starts_with('-') || matches!(*word, "--quick" | "--if-possible" | "--list");
-    words.iter().all(|word| option(&word))
+    words.iter().all(option)
 }
 
 /// Runs the cells that the command line names. `interop check` alone also writes its table into `docs/referee.md`.

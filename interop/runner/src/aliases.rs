@@ -95,18 +95,20 @@ struct Probe {
     bytes: Vec<u8>,
 }
 
+/// Sends the cases to a server of a kind, in a setting, and returns what is wrong.
+type Trial = fn(&Kind, &Server, &[Probe], &str) -> Result<Vec<String>>;
+
 /// Each server directly, and then through the gateway in every setting.
 pub(crate) fn cells(quick: bool) -> Result<Vec<Cell>> {
     let probes = Arc::new(probes()?);
     let mut cells = Vec::new();
     for kind in KINDS.iter().filter(|kind| !quick || kind.quick) {
         let server = Arc::new(Shared::new(move || start(kind)));
-        let mut add =
-            |way: &str, test: fn(&Kind, &Server, &[Probe], &str) -> Result<Vec<String>>, setting| {
-                let (server, probes) = (server.clone(), probes.clone());
-                let test = move || Ok(first_few(test(kind, server.get()?, &probes, setting)?));
-                cells.push(Cell::new(format!("{}, {way}", kind.name), test).in_group(kind.name));
-            };
+        let mut add = |way: &str, trial: Trial, setting| {
+            let (server, probes) = (server.clone(), probes.clone());
+            let test = move || Ok(first_few(trial(kind, server.get()?, &probes, setting)?));
+            cells.push(Cell::new(format!("{}, {way}", kind.name), test).in_group(kind.name));
+        };
         add("directly", directly, "");
         for setting in SETTINGS {
             add(&format!("unknown_paths {setting}"), behind_gateway, setting);
