@@ -205,7 +205,7 @@ fn a_tool_that_fails_is_a_row_and_the_others_are_looked_at() {
 
     huge: no result: sh server.sh sends a message of more than 4194304 bytes
     deep: there is structuredContent and no outputSchema
-    deepest: no result: sh server.sh did not answer `tools/call` within 3s
+    deepest: no result: sh server.sh did not answer `tools/call` within 3s. It wrote `{"jsonrpc":"2.0","id":4,"result":{"content":[],"structuredContent":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[…`, which is no message: only messages may go to the standard output
     named-twice: no result: the answer to `tools/call` cannot be read in one way: a member name stands twice in one object, the second time at byte 14
     error: the result is an error: \u{1b}[2J no\n
     odd: no result: what came is no object

@@ -408,17 +408,53 @@ fn a_server_answers_through_what_was_written() {
         r#"{{"mcpServers":{{"demo":{{"command":"sh","args":["-c","test \"$PLACE\" = Bern && exec \"$0\" demo --bare --stdio","{binary}"]}}}}}}"#
     );
     let settings = Settings::new("mcp.json", &server);
-    let shown = settings.run(&["install", "cursor", "demo", "--caller", "none"], &[]);
+    let config = settings.folder.path().join("attune.toml");
+    let bound = "[tools.local_time.context]\ntz = { from = 'timezone', hide = true }\n";
+    std::fs::write(&config, bound).expect("a file");
+    let config = config.to_str().expect("UTF-8");
+    let shown = settings.run(&["install", "cursor", "demo", "--config", config], &[]);
     assert!(shown.starts_with("exit: 0\n"), "{shown}");
     let written: serde_json::Value = serde_json::from_str(&settings.content()).expect("JSON");
     let entry = &written["mcpServers"]["demo"];
-    let arguments = entry["args"].as_array().expect("a list").iter().filter_map(serde_json::Value::as_str);
-    let output = Command::new(binary)
-        .args(["call", "local_time", "--", entry["command"].as_str().expect("a program")])
-        .args(arguments)
-        .env("PLACE", "Bern")
+    let arguments: Vec<_> =
+        entry["args"].as_array().expect("a list").iter().filter_map(serde_json::Value::as_str).collect();
+    let ask = |what: &str| {
+        let output = Command::new(binary)
+            .args([what, "local_time", "--", entry["command"].as_str().expect("a program")])
+            .args(&arguments)
+            .envs([("PLACE", "Bern"), ("TZ", "Asia/Kathmandu")])
+            .output()
+            .expect("attune starts");
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let answer = ask("call");
+    assert!(answer.contains("Asia/Kathmandu"), "{answer}");
+    let tool = ask("tools");
+    assert!(tool.contains("date-time") && !tool.contains("\"tz\""), "the file counts: {tool}");
+}
+
+#[test]
+fn what_an_option_names_is_written_by_its_whole_path() {
+    let settings = Settings::new("mcp.json", MCP_JSON);
+    let locales = settings.folder.path().join("locales");
+    std::fs::create_dir(&locales).expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_attune"))
+        .args(["install", "cursor", "time", "--locales", "locales", "--file"])
+        .arg(&settings.path)
+        .current_dir(settings.folder.path())
         .output()
         .expect("attune starts");
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("utc_offset"), "{}", text(&output.stdout));
+    // The folder may be found through a link.
+    let whole = locales.canonicalize().expect("a path");
+    let written = settings.content();
+    let is_there =
+        |path: &std::path::Path| written.contains(&format!("\"--locales\", \"{}\"", path.display()));
+    assert!(is_there(&whole) || is_there(&locales), "{written}");
+    let missing = settings.install("cursor", "time", &["--config", "gone.toml"]);
+    assert!(
+        missing.starts_with("exit: 2\n") && missing.contains("--config: gone.toml is not there"),
+        "{missing}"
+    );
 }

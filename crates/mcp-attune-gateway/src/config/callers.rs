@@ -165,11 +165,7 @@ pub(super) fn parse_language_preference(text: &str) -> Result<AcceptLanguage, Co
 
 /// Parses the name of a time zone.
 fn parse_timezone(text: &str) -> Result<IanaTimeZone, ConfigProblem> {
-    IanaTimeZone::parse(text).map_err(|why| {
-        let why = why.to_string();
-        let (what, hint) = why.split_once("; ").unwrap_or((&why, "write a name of the IANA database"));
-        ConfigProblem::new(format!("is {what}"), hint)
-    })
+    IanaTimeZone::parse(text).map_err(|why| ConfigProblem::new(format!("is {}", why.what()), why.hint()))
 }
 
 /// Parses a feature tag that has a meaning.

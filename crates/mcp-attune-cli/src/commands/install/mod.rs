@@ -35,7 +35,7 @@ use settings::SettingsText;
 /// Exit 1: there is no such server, or nothing to do. Exit 2: the file cannot be read, and nothing was written.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune install cursor time --file examples/desktop/mcp.json --dry-run\n\nA server that Claude Desktop has, and one that it does not have yet:\n  attune install claude-desktop filesystem\n  attune install claude-desktop time -- uvx mcp-server-time\nA server of one workspace of VS Code:\n  attune install vscode time --file .vscode/mcp.json --program attune"
+    after_help = "Examples:\n  $ attune install cursor time --file examples/desktop/mcp.json --dry-run\n\nA server that Claude Desktop has, and one that it does not have yet:\n  attune install claude-desktop filesystem\n  attune install claude-desktop time -- uvx mcp-server-time\nWith what `attune init` wrote for it:\n  attune install claude-desktop time --config time/attune.toml\nA server of one workspace of VS Code:\n  attune install vscode time --file .vscode/mcp.json --program attune"
 )]
 pub(crate) struct InstallArgs {
     #[command(flatten)]
@@ -43,6 +43,12 @@ pub(crate) struct InstallArgs {
     /// Whose language and time zone the server is told: those of this system, or none
     #[arg(long, value_enum, value_name = "WHO", default_value_t)]
     caller: CallerSource,
+    /// The configuration of Attune for this server, such as `attune init` writes
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The folder of locale files for this server
+    #[arg(long, value_name = "DIR")]
+    locales: Option<PathBuf>,
     /// What starts Attune; without it, this program by its whole path, because a client may know other folders than your shell
     #[arg(long, value_name = "PROGRAM", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     program: Option<String>,
@@ -170,13 +176,30 @@ impl InstallArgs {
             Some(program) => program.clone(),
             None => own_program()?,
         };
-        let caller: &[&str] = match self.caller {
-            CallerSource::System => &["--caller", "system"],
-            CallerSource::None => &[],
-        };
-        let words = ["stdio"].iter().chain(caller).chain(&["--"]).map(|word| (*word).to_owned());
-        Ok(std::iter::once(program).chain(words).collect())
+        let mut words = vec![program, "stdio".to_owned()];
+        for (option, path) in [("--config", &self.config), ("--locales", &self.locales)] {
+            if let Some(path) = path {
+                words.extend([option.to_owned(), existing_path(option, path)?]);
+            }
+        }
+        if self.caller == CallerSource::System {
+            words.extend(["--caller", "system"].map(str::to_owned));
+        }
+        words.push("--".to_owned());
+        Ok(words)
     }
+}
+
+/// The whole path of what an option names, because a client starts its servers in another folder.
+fn existing_path(option: &str, path: &Path) -> anyhow::Result<String> {
+    let shown = quoted(&path.display().to_string()).to_string();
+    if !path.exists() {
+        return Err(hinted(format!("{option}: {shown} is not there"), "name what `attune init` wrote"));
+    }
+    let whole = std::path::absolute(path).ok().and_then(|whole| whole.to_str().map(str::to_owned));
+    whole.ok_or_else(|| {
+        hinted(format!("{option}: {shown} cannot be written in a settings file"), "give it a name in UTF-8")
+    })
 }
 
 impl UninstallArgs {
