@@ -410,7 +410,7 @@ fn a_server_answers_through_what_was_written() {
     let settings = Settings::new("mcp.json", &server);
     let config = settings.folder.path().join("attune.toml");
     let bound = "[tools.local_time.context]\ntz = { from = 'timezone', hide = true }\n";
-    std::fs::write(&config, bound).expect("a file");
+    fs::write(&config, bound).expect("a file");
     let config = config.to_str().expect("UTF-8");
     let shown = settings.run(&["install", "cursor", "demo", "--config", config], &[]);
     assert!(shown.starts_with("exit: 0\n"), "{shown}");
@@ -426,7 +426,7 @@ fn a_server_answers_through_what_was_written() {
             .output()
             .expect("attune starts");
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-        text(&output.stdout)
+        text(&output.stdout).to_owned()
     };
     let answer = ask("call");
     assert!(answer.contains("Asia/Kathmandu"), "{answer}");
@@ -438,7 +438,7 @@ fn a_server_answers_through_what_was_written() {
 fn what_an_option_names_is_written_by_its_whole_path() {
     let settings = Settings::new("mcp.json", MCP_JSON);
     let locales = settings.folder.path().join("locales");
-    std::fs::create_dir(&locales).expect("a folder");
+    fs::create_dir(&locales).expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_attune"))
         .args(["install", "cursor", "time", "--locales", "locales", "--file"])
         .arg(&settings.path)
@@ -448,9 +448,9 @@ fn what_an_option_names_is_written_by_its_whole_path() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     // The folder may be found through a link.
     let whole = locales.canonicalize().expect("a path");
-    let written = settings.content();
+    let written: String = settings.content().split_whitespace().collect();
     let is_there =
-        |path: &std::path::Path| written.contains(&format!("\"--locales\", \"{}\"", path.display()));
+        |path: &std::path::Path| written.contains(&format!("\"--locales\",\"{}\"", path.display()));
     assert!(is_there(&whole) || is_there(&locales), "{written}");
     let missing = settings.install("cursor", "time", &["--config", "gone.toml"]);
     assert!(
