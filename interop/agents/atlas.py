@@ -19,6 +19,7 @@ TABLE = ROOT / "crates" / "mcp-attune" / "src" / "clients" / "table.rs"
 PAGE = ROOT / "docs" / "clients.md"
 ROW = re.compile(r"row \d{6} (?:abcdefghij){4}")
 META = "io.modelcontextprotocol/"
+MARKS = [TEXT, DATA, EMBEDDED, FAULT]
 
 
 # From what was seen to facts
@@ -121,6 +122,18 @@ def update(measured):
         entry["measured"] = datetime.date.fromisoformat(min(one["day"] for one in found))
     ATLAS.write_text(header + "\n\n" + "\n".join(written(entry) for entry in entries))
     write_table(entries)
+    return problems
+
+
+def differences(measured):
+    """What the atlas says of the clients that were measured, and is not so any more."""
+    problems = []
+    for entry in tomllib.loads(ATLAS.read_text())["client"]:
+        found = [measured[name] for name in entry["measured_with"] if measured.get(name)]
+        if found and len(found) == len(entry["measured_with"]):
+            for key in MEASURED:
+                if (now := agreed(found, key)) != entry.get(key):
+                    problems.append(f"{entry['product']}: `{key}` is {now!r}, and {entry.get(key)!r} in the atlas")
     return problems
 
 

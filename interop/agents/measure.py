@@ -2,11 +2,14 @@
 """Measures what MCP clients make of results, and writes what was seen.
 
     interop/agents/measure.py                 installs the clients of agents.toml, runs all of them, writes the files below
-    interop/agents/measure.py codex opencode  only these; prints what was found out and writes no file
+    interop/agents/measure.py codex opencode  only these; prints what was found out, compares it with the atlas and writes no file
+    interop/agents/measure.py --through target/release/attune codex
+                                              the same through `attune serve` with `profile = "auto"`; prints how many characters of each result
+                                              reached the model, and how many did without Attune the last time
     interop/agents/measure.py --write         runs nothing; writes the files from what was seen the last time
 
 The files are spec/clients.toml, crates/mcp-attune/src/clients/table.rs and the table of docs/clients.md. It exits with 1 where a client could not
-be measured, or is another than the atlas says.
+be measured, or is another than the atlas says; with --through, where a result that reached the model does not reach it any more.
 
 Each client talks to an MCP server of ours (probe_server.py) and to a model endpoint of ours (model_endpoint.py), which calls one tool after the
 other. What a client sends to the server, and what of each result reaches the model, is in target/agents/seen/NAME.json. The clients run
@@ -21,8 +24,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -127,12 +132,57 @@ def run(agent, model, server, tool=""):
     return code, log.read_text(errors="replace")
 
 
-def measure(agent):
+class Gateway:
+    """Attune before a server, as an operator would run it who lets profiles count."""
+
+    def __init__(self, program, server):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.messages, self.url = server.messages, f"http://127.0.0.1:{port}/mcp"
+        config = WORK / "attune.toml"
+        config.write_text(f"""[server]
+listen = "127.0.0.1:{port}"
+[upstream]
+url = "{server.url}"
+[content]
+enabled = true
+[callers]
+profile = "auto"
+""")
+        with (WORK / "attune.log").open("wb") as log:
+            self.child = subprocess.Popen([program, "serve", "--config", str(config)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        for _ in range(100):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                return
+            except OSError:
+                time.sleep(0.1)
+        sys.exit(f"error: {program} does not listen; see {WORK / 'attune.log'}")
+
+    def end(self):
+        self.child.terminate()
+        self.child.wait()
+
+
+def measure(agent, through):
     """Runs a client until each tool was called once, and returns what was seen."""
     from model_endpoint import ModelEndpoint
-    from probe_server import CASES, SIZES, ProbeServer
+    from probe_server import ProbeServer
 
     model, server = ModelEndpoint(agent.get("bridge"), agent.get("namespace")), ProbeServer()
+    if not through:
+        return measure_at(agent, model, server)
+    gateway = Gateway(through, server)
+    try:
+        return measure_at(agent, model, gateway)
+    finally:
+        gateway.end()
+
+
+def measure_at(agent, model, server):
+    from probe_server import CASES, SIZES
+
     seen = {"name": agent["name"], "day": datetime.date.today().isoformat(), "packages": packages(agent), "main": agent.get("main", 0), "results": {}, "ended": {}, "offered": None, "requests": 0, "output": ""}
     if not agent.get("model", True):
         for name in CASES.keys() - {"give_size"}:
@@ -161,12 +211,38 @@ def measure(agent):
     return seen
 
 
-def measure_all(chosen):
+def seen_file(agent, through):
+    return SEEN / f"{agent['name']}{'-through-attune' if through else ''}.json"
+
+
+def measure_all(chosen, through):
     SEEN.mkdir(parents=True, exist_ok=True)
     for agent in chosen:
         print(f"measuring {agent['name']}", file=sys.stderr)
-        seen = measure(agent)
-        (SEEN / f"{agent['name']}.json").write_text(json.dumps(seen, indent=1))
+        seen_file(agent, through).write_text(json.dumps(measure(agent, through), indent=1))
+
+
+def report_through(chosen):
+    """Prints what reached each model without and with Attune, and returns the exit code."""
+    import atlas
+
+    problems = []
+    for agent in chosen:
+        with_attune = json.loads(seen_file(agent, True).read_text())
+        without = json.loads(seen_file(agent, False).read_text()) if seen_file(agent, False).exists() else None
+        if with_attune.get("failed"):
+            problems.append(f"{agent['name']}: could not be measured: {json.dumps(with_attune['failed'])[-1500:]}")
+            continue
+        print(agent["name"])
+        for name in with_attune["results"]:
+            now = len(atlas.shown(with_attune, name))
+            before = len(atlas.shown(without, name)) if without else None
+            print(f"  {name:24} {before if before is not None else '-':>8} {now:>8}")
+            if without and any(mark in atlas.shown(without, name) and not any(other in atlas.shown(with_attune, name) for other in atlas.MARKS) for mark in atlas.MARKS):
+                problems.append(f"{agent['name']}: {name}: something reached the model, and through Attune nothing does")
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if problems else 0
 
 
 def report(chosen, write):
@@ -184,6 +260,8 @@ def report(chosen, write):
     if write:
         problems += atlas.update(measured)
         atlas.write_page({name: one for name, one in measured.items() if one})
+    else:
+        problems += atlas.differences(measured)
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -193,13 +271,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="clients of agents.toml; all where none is named")
     parser.add_argument("--write", action="store_true", help="run nothing, write the files from what was seen the last time")
+    parser.add_argument("--through", metavar="ATTUNE", type=lambda path: str(Path(path).resolve()), help="the program `attune`, to be put between the client and the server")
     options = parser.parse_args()
     chosen = [agent for agent in agents() if not options.names or agent["name"] in options.names]
     unknown = set(options.names) - {agent["name"] for agent in chosen}
     if unknown:
         sys.exit(f"error: no client of this name in agents.toml: {', '.join(sorted(unknown))}")
     if os.environ.get(INSIDE):
-        return measure_all(chosen)
+        return measure_all(chosen, options.through)
     if not options.write:
         install_tools()
         for agent in chosen:
@@ -207,7 +286,7 @@ def main():
         command = ["unshare", "--map-root-user", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, *sys.argv]
         if subprocess.run(command, env={**os.environ, INSIDE: "1"}).returncode:
             sys.exit("error: the clients could not be run in a network namespace (unshare, ip)")
-    sys.exit(report(chosen, not options.names))
+    sys.exit(report_through(chosen) if options.through else report(chosen, not options.names))
 
 
 if __name__ == "__main__":

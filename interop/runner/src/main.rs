@@ -16,6 +16,7 @@ mod junit;
 mod servers;
 mod packages;
 
+mod agents;
 mod aliases;
 mod bound;
 mod bundles;
@@ -73,6 +74,7 @@ static PARTS: &[Part] = &[
     part("when", "expressions of time in Python", [1, 1], when::cells),
     part("bundles", "bundles beside the official tool", [1, 1], bundles::cells),
     part("roles", "the first hour of eight people", [1, 1], roles::cells),
+    part("agents", "the atlas of clients, measured anew", [1, 1], agents::cells),
 ];
 
 fn main() -> ExitCode {

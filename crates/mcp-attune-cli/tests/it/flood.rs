@@ -395,9 +395,11 @@ fn eventually(is_so: impl Fn() -> bool, or: impl Fn() -> String) {
     panic!("{}", or());
 }
 
-/// The first limit that the system tells of open files, of a gateway that was started with these.
+/// The first limit that the system tells of open files, of a gateway that was started with these, and its log up to the line with
+/// `last` in it.
 #[cfg(target_os = "linux")]
-fn files(soft: u32, hard: u32, more: &str) -> (String, String) {
+fn files(soft: u32, hard: u32, more: &str, last: &str) -> (String, String) {
+    use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
 
     let folder = std::env::temp_dir().join(format!("attune-files-{}-{soft}-{hard}", std::process::id()));
@@ -416,11 +418,17 @@ fn files(soft: u32, hard: u32, more: &str) -> (String, String) {
     child.stdout.as_mut().expect("a pipe").read_exact(&mut first).expect("it starts");
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).expect("limits");
     let line = limits.lines().find(|line| line.starts_with("Max open files")).expect("a limit").to_owned();
+    let mut log = String::new();
+    for said in BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok) {
+        log += &format!("{said}\n");
+        if said.contains(last) {
+            break;
+        }
+    }
     child.kill().expect("it runs");
-    let log = child.wait_with_output().expect("it ends").stderr;
+    child.wait().expect("it ends");
     std::fs::remove_dir_all(&folder).expect("a folder");
-    let soft = line.split_whitespace().nth(3).expect("a number").to_owned();
-    (soft, String::from_utf8(log).expect("UTF-8"))
+    (line.split_whitespace().nth(3).expect("a number").to_owned(), log)
 }
 
 #[test]
@@ -429,12 +437,12 @@ fn serve_makes_room_for_its_connections_or_says_that_there_is_none() {
     let few = "[limits]\nconnections = 200\ncalls = 60\nstreams = 40\n";
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let needed = 364 + 4 * cores.saturating_sub(8);
-    let (soft, log) = files(100, 2000, few);
+    let (soft, log) = files(100, 2000, few, "the server behind is not running");
     assert_eq!(soft, needed.to_string());
     // That there is no server behind may be found out before the gateway is ended.
     let is_other = |line: &&str| line.contains("WARN") && !line.contains("the server behind is not running");
     assert_eq!(log.lines().find(is_other), None, "{log}");
-    let (soft, log) = files(100, 300, few);
+    let (soft, log) = files(100, 300, few, "fewer connections are taken");
     assert_eq!(soft, "300");
     let warned =
         log.contains("not as many files can be open") && log.contains(&format!("open=300 needed={needed}"));
