@@ -40,9 +40,9 @@ use settings::SettingsText;
 pub(crate) struct InstallArgs {
     #[command(flatten)]
     server: ConfiguredServerArgs,
-    /// Whose language and time zone the server is told: those of this system, or none
+    /// Whose language and time zone count: those of this system, or none
     #[arg(long, value_enum, value_name = "WHO", default_value_t)]
-    caller: CallerSource,
+    caller: WrittenCaller,
     /// The configuration of Attune for this server, such as `attune init` writes
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -92,13 +92,13 @@ struct ConfiguredServerArgs {
     json: bool,
 }
 
-/// Whom the server is told about.
+/// Who counts as the caller in what is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum CallerSource {
+enum WrittenCaller {
     /// The person at this system
     #[default]
     System,
-    /// Nobody but who the client names
+    /// Nobody: only what requests say
     None,
 }
 
@@ -182,7 +182,7 @@ impl InstallArgs {
                 words.extend([option.to_owned(), existing_path(option, path)?]);
             }
         }
-        if self.caller == CallerSource::System {
+        if self.caller == WrittenCaller::System {
             words.extend(["--caller", "system"].map(str::to_owned));
         }
         words.push("--".to_owned());
