@@ -5,21 +5,24 @@
 //! 2. The address that a connection comes from is another key, and both count: credentials that nobody has
 //!    checked can be made up anew for every request. Of an IPv6 address the first 64 bits count, because one
 //!    caller has all addresses below them.
-//! 3. A connection of a trusted proxy is not its callers' own. The last address in `X-Forwarded-For` that is
-//!    not a trusted proxy's is the caller's; where there is none, the address tells nobody apart. Loopback is
-//!    trusted by default.
+//! 3. A connection of a trusted proxy is not its callers' own. The last address in `X-Forwarded-For` or `Forwarded`
+//!    that is not a trusted proxy's is the caller's; where there is none, the address tells nobody apart. Loopback
+//!    is trusted by default.
+//! 4. A proxy writes one of the two headers, and a caller can send it the other. So where they disagree, or
+//!    `Forwarded` is malformed, neither counts: such callers share the key of the proxy.
 //!
 //! Rules: G4.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName};
 
 use crate::config::IpNetwork;
 
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// How many addresses of `X-Forwarded-For` are looked at, from the last one on.
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// How many addresses of a chain of proxies are looked at, from the last one on.
 const MAX_HOPS: usize = 32;
 
 /// The keys of one caller: a hash of its credentials, and a hash of where it comes from. Either can be
@@ -50,7 +53,7 @@ pub(crate) struct CallerKeyHasher {
 }
 
 impl CallerKeyHasher {
-    /// Makes a hasher that believes `X-Forwarded-For` from these networks.
+    /// Makes a hasher that believes `X-Forwarded-For` and `Forwarded` from these networks.
     pub(crate) fn new(trusted_proxies: &[IpNetwork]) -> Self {
         Self { hashes: RandomState::new(), trusted_proxies: trusted_proxies.to_vec() }
     }
@@ -65,16 +68,31 @@ impl CallerKeyHasher {
     }
 
     /// Returns the address of the caller as far as it can be believed: that of the connection, or, behind
-    /// trusted proxies, the last one in `X-Forwarded-For` that none of them has. `None` if all are trusted,
-    /// one cannot be parsed, or there are more than [`MAX_HOPS`].
+    /// trusted proxies, what these say. `None` if they do not say it.
     fn client_address(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
         if !self.is_trusted(peer) {
             return Some(peer);
         }
-        let lines = headers.get_all(FORWARDED_FOR).into_iter().rev();
-        let hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')).take(MAX_HOPS);
-        for hop in hops {
-            let address = parse_forwarded_hop(hop)?;
+        match (headers.contains_key(X_FORWARDED_FOR), headers.contains_key(FORWARDED)) {
+            (false, false) => None,
+            (true, false) => self.last_untrusted(x_forwarded_for(headers)),
+            (false, true) => match forwarded(headers) {
+                Some(hops) => self.last_untrusted(hops.into_iter().rev()),
+                None => Some(peer),
+            },
+            (true, true) => {
+                let old = self.last_untrusted(x_forwarded_for(headers));
+                let new = forwarded(headers).and_then(|hops| self.last_untrusted(hops.into_iter().rev()));
+                if old == new { old } else { Some(peer) }
+            }
+        }
+    }
+
+    /// Returns the first of these addresses, the last hop before all others, that is not a trusted proxy's. `None` if
+    /// all are trusted, one is unknown, or there are more than [`MAX_HOPS`].
+    fn last_untrusted(&self, hops: impl Iterator<Item = Option<IpAddr>>) -> Option<IpAddr> {
+        for hop in hops.take(MAX_HOPS) {
+            let address = hop?;
             if !self.is_trusted(address) {
                 return Some(address);
             }
@@ -99,7 +117,58 @@ fn network_of(address: IpAddr) -> u128 {
     }
 }
 
-/// Parses one element of `X-Forwarded-For`: an address, possibly in brackets or quotes, possibly with a port.
+/// Returns the addresses in `X-Forwarded-For`, the last one first.
+fn x_forwarded_for(headers: &HeaderMap) -> impl Iterator<Item = Option<IpAddr>> {
+    let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();
+    lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')).map(parse_forwarded_hop)
+}
+
+/// Returns the `for` of each element of `Forwarded` (RFC 7239), the first one first; one that is missing, hidden or
+/// `unknown` is `None`. All of it is `None` if it is malformed: a quote that the caller left open would hide what the
+/// proxy wrote behind it.
+fn forwarded(headers: &HeaderMap) -> Option<Vec<Option<IpAddr>>> {
+    let mut hops = Vec::new();
+    for line in headers.get_all(FORWARDED) {
+        let mut rest = line.to_str().ok()?;
+        loop {
+            let (hop, after) = parse_forwarded_element(rest)?;
+            hops.push(hop);
+            match after.strip_prefix(',') {
+                Some(after) => rest = after,
+                None => break,
+            }
+        }
+    }
+    Some(hops)
+}
+
+/// Parses `name=value;name="value"` up to a comma or the end, and returns the address in its `for`.
+fn parse_forwarded_element(text: &str) -> Option<(Option<IpAddr>, &str)> {
+    let (mut hop, mut rest) = (None, text.trim_start());
+    loop {
+        let (name, after) = rest.split_once('=')?;
+        let is_token = |name: &str| !name.is_empty() && !name.contains([' ', '\t', '"', ',', ';']);
+        let (value, after) = match after.strip_prefix('"') {
+            // An address needs no escapes, and a quoted string with one is none.
+            Some(quoted) => quoted.split_once('"').filter(|(value, _)| !value.contains('\\'))?,
+            None => after.split_at(after.find([',', ';', ' ', '\t']).unwrap_or(after.len())),
+        };
+        if !is_token(name) || value.contains('"') {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("for") {
+            hop = parse_forwarded_hop(value.as_bytes());
+        }
+        rest = after.trim_start();
+        match rest.strip_prefix(';') {
+            Some(after) => rest = after.trim_start(),
+            None if rest.is_empty() || rest.starts_with(',') => return Some((hop, rest)),
+            None => return None,
+        }
+    }
+}
+
+/// Parses one hop: an address, possibly in brackets or quotes, possibly with a port.
 fn parse_forwarded_hop(hop: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(hop).ok()?.trim().trim_matches('"');
     let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);
@@ -113,10 +182,18 @@ mod tests {
     use super::*;
 
     fn address(trusted: &[&str], forwarded: &[&str], peer: &str) -> Option<String> {
+        address_of(trusted, forwarded.iter().map(|line| (X_FORWARDED_FOR, *line)), peer)
+    }
+
+    fn address_of<'a>(
+        trusted: &[&str],
+        lines: impl Iterator<Item = (HeaderName, &'a str)>,
+        peer: &str,
+    ) -> Option<String> {
         let trusted: Vec<IpNetwork> = trusted.iter().map(|network| network.parse().unwrap()).collect();
         let mut headers = HeaderMap::new();
-        for line in forwarded {
-            headers.append(FORWARDED_FOR, line.parse().unwrap());
+        for (name, line) in lines {
+            headers.append(name, line.parse().unwrap());
         }
         CallerKeyHasher::new(&trusted)
             .client_address(&headers, peer.parse().unwrap())
@@ -141,6 +218,53 @@ mod tests {
         }
         check(&[], &["198.51.100.1"], "127.0.0.1", Some("127.0.0.1"));
         check(&["10.0.0.0/8"], &["198.51.100.1, 10.1.2.3"], "10.9.9.9", Some("198.51.100.1"));
+    }
+
+    #[test]
+    fn forwarded_is_believed_as_x_forwarded_for_is() {
+        let check = |lines: &[&str], peer: &str, expected: Option<&str>| {
+            let lines = lines.iter().map(|line| (FORWARDED, *line));
+            assert_eq!(address_of(&["127.0.0.0/8"], lines, peer).as_deref(), expected);
+        };
+        check(&["for=198.51.100.1"], "203.0.113.7", Some("203.0.113.7"));
+        check(&["for=198.51.100.1"], "127.0.0.1", Some("198.51.100.1"));
+        check(&["proto=https; FOR=198.51.100.1:4711 ;by=127.0.0.9"], "127.0.0.1", Some("198.51.100.1"));
+        check(
+            &["for=1.1.1.1, for=\"[2001:db8::1]:80\";host=\"a,b;c\", for=127.0.0.9"],
+            "127.0.0.1",
+            Some("2001:db8::1"),
+        );
+        check(&["for=1.1.1.1", "for=198.51.100.1"], "127.0.0.1", Some("198.51.100.1"));
+        for nobody in ["for=unknown", "for=1.1.1.1, for=_hidden", "proto=https", "for=127.0.0.9"] {
+            check(&[nobody], "127.0.0.1", None);
+        }
+    }
+
+    #[test]
+    fn what_a_caller_writes_into_forwarded_gives_it_no_other_address() {
+        let proxy = Some("127.0.0.1");
+        let check = |lines: &[(HeaderName, &str)], expected: Option<&str>| {
+            let found = address_of(&["127.0.0.0/8"], lines.iter().cloned(), "127.0.0.1");
+            assert_eq!(found.as_deref(), expected, "{lines:?}");
+        };
+        // A quote that is left open, before what the proxy appends.
+        for malformed in [
+            "for=\"x, for=198.51.100.1",
+            "for=\"x, for=\"[2001:db8::1]\"",
+            "for=a\"b, for=1.1.1.1",
+            "",
+            ", for=1.1.1.1",
+            "for",
+            "=1.1.1.1",
+        ] {
+            check(&[(FORWARDED, malformed)], proxy);
+        }
+        // A header that the proxy does not write.
+        let both = |new: &'static str| [(X_FORWARDED_FOR, "198.51.100.1"), (FORWARDED, new)];
+        check(&both("for=198.51.100.1"), Some("198.51.100.1"));
+        check(&both("for=1.1.1.1"), proxy);
+        check(&both("for=unknown"), proxy);
+        check(&both("\""), proxy);
     }
 
     #[test]
