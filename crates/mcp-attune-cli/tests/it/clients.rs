@@ -28,6 +28,7 @@ fn every_client_is_listed_with_all_that_is_known() {
             "reads": "content", "falls_back": false, "validates": true, "shows_titles": false,
             "limit_tokens": null, "limit_characters": 30000, "declares": ["roots"],
             "tags": ["agent", "format=markdown"], "measured": measured, "package": "@google/gemini-cli 0.61.0",
+            "source": "built in",
         })
     );
     let shown = attune(&["clients"]);
@@ -51,6 +52,7 @@ fn a_client_is_explained() {
     exit: 0
     --- stdout
     profile  Codex
+    from     built in
     tags     agent
     result   structuredContent
     It hands `structuredContent` to its model, and `content` where there is none (measured DAY with PACKAGE).
@@ -85,6 +87,7 @@ fn a_client_without_an_entry_is_a_finding() {
       "client": "opencode",
       "version": "0.1.0",
       "profile": null,
+      "source": null,
       "tags": [],
       "result": "as it came",
       "why": [
@@ -159,5 +162,130 @@ fn a_file_with_errors_says_where_they_are() {
     --- stdout
     --- stderr
     error: could not open no/such/file.toml: No such file or directory (os error 2)
+    "#);
+}
+
+/// Writes a configuration, and shows what the command says with it, without the folder it is in.
+fn with_config(text: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("attune.toml");
+    fs::write(&file, text).expect("written");
+    let said = attune(&[arguments, &["--config", file.to_str().expect("UTF-8")]].concat());
+    said.replace(&format!("{}/", folder.path().display()), "")
+}
+
+const CONFIG: &str = "[callers]\nprofile = 'auto'\n[callers.clients.acme]\nname = 'acme-*'\nversions = '>=2 <3'\nreads = 'content'\n\
+                      [callers.clients.opencode]\nfeatures = []\n";
+
+#[test]
+fn entries_of_a_configuration_come_first_and_say_where_they_are_from() {
+    let listed = with_config(CONFIG, &["clients"]);
+    let first: Vec<_> = listed.lines().take(9).map(str::trim_end).collect();
+    insta::assert_snapshot!(first.join("\n"), @r#"
+    exit: 0
+    --- stdout
+    From attune.toml:
+    NAME      VERSIONS        HANDS ON  TAGS TO ASSUME
+    opencode  all             -         none
+    acme-*    >=2.0.0 <3.0.0  content   agent format=markdown
+
+    Built in:
+    NAME                   VERSIONS   HANDS ON           TAGS TO ASSUME
+    "#);
+    insta::assert_snapshot!(with_config(CONFIG, &["clients", "explain", "acme-desktop", "2.1"]), @r#"
+    exit: 0
+    --- stdout
+    profile  acme
+    from     attune.toml
+    tags     agent format=markdown
+    result   content
+    It hands `content` to its model, and `structuredContent` never.
+    The tags make each result come once, as text; structured content and `outputSchema` are left out (F6, F7, F13).
+    --- stderr
+    "#);
+    insta::assert_snapshot!(with_config(CONFIG, &["clients", "explain", "opencode", "1.18.33", "--json"]), @r#"
+    exit: 0
+    --- stdout
+    {
+      "client": "opencode",
+      "version": "1.18.33",
+      "profile": "opencode",
+      "source": "attune.toml",
+      "tags": [],
+      "result": "as it came",
+      "why": [
+        "The entry says which tags to assume, and not what it hands to its model.",
+        "No tags that ask for a form are assumed, so results stay as they came (F4)."
+      ]
+    }
+    --- stderr
+    "#);
+    let codex = with_config(CONFIG, &["clients", "explain", "codex-mcp-client", "1.0"]);
+    assert!(codex.contains("profile  Codex\nfrom     built in\n"), "{codex}");
+}
+
+#[test]
+fn a_configuration_whose_profiles_are_off_says_so() {
+    let off = CONFIG.replace("'auto'", "'off'");
+    insta::assert_snapshot!(with_config(&off, &["clients", "explain", "acme-desktop", "2.1"]), @r#"
+    exit: 0
+    --- stdout
+    profile  acme
+    from     attune.toml
+    tags     agent format=markdown
+    result   content
+    It hands `content` to its model, and `structuredContent` never.
+    The tags make each result come once, as text; structured content and `outputSchema` are left out (F6, F7, F13).
+    Nothing of it counts: `profile` in [callers] of attune.toml is "off".
+    --- stderr
+    "#);
+    let said = "Nothing of it counts: `profile` in [callers] of attune.toml is \"off\".\n\nBuilt in:\n";
+    assert!(with_config(&off, &["clients"]).contains(said));
+    assert!(!with_config(CONFIG, &["clients"]).contains("Nothing of it counts"));
+}
+
+#[test]
+fn a_mount_is_named_where_their_entries_differ() {
+    let mount =
+        |name: &str| format!("[mounts.{name}]\npath = '/{name}'\nupstream.url = 'http://127.0.0.1:1/'\n");
+    let own = "callers.clients.here = { name = 'acme-*', reads = 'both' }\n";
+    let file = [CONFIG, &mount("a"), &mount("b"), own].concat();
+    insta::assert_snapshot!(with_config(&file, &["clients"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: could not use attune.toml: its mounts have different entries
+    hint: add --mount a or --mount b
+    "#);
+    insta::assert_snapshot!(with_config(&file, &["clients", "--mount", "c"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: could not use attune.toml: there is no such mount
+    hint: add --mount a or --mount b
+    "#);
+    let explain =
+        |mount| with_config(&file, &["clients", "explain", "acme-desktop", "2.1", "--mount", mount]);
+    assert!(explain("a").contains("profile  acme\n") && explain("b").contains("profile  here\n"));
+    let same = [CONFIG, &mount("a"), &mount("b")].concat();
+    assert!(with_config(&same, &["clients"]).starts_with("exit: 0"));
+}
+
+#[test]
+fn a_configuration_with_errors_says_where_they_are() {
+    let wrong = "[callers.clients.acme]\nversions = '^2'\nreads = 'text'\n";
+    insta::assert_snapshot!(with_config(wrong, &["clients"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: could not use attune.toml: attune.toml:2:12: `callers.clients.acme.versions` is no range of versions
+      2 | versions = '^2'
+        |            ^^^^
+    hint: write ">=1.2", "<2", ">=1.2 <2" or "all"
+
+    attune.toml:3:9: `callers.clients.acme.reads` is none of its 3 values
+      3 | reads = 'text'
+        |         ^^^^^^
+    hint: write "content", "structuredContent" or "both"
     "#);
 }

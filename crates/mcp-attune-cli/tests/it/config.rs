@@ -407,3 +407,18 @@ fn a_running_server_says_whether_it_has_what_the_file_names() {
     let checked = folder.run(b"[upstream]\nurl = 'http://127.0.0.1:9/mcp'\n", &["--against", &url]);
     assert!(checked.contains("attune.toml is fine\n"), "{checked}");
 }
+
+#[test]
+fn entries_for_clients_that_cannot_count_are_a_warning() {
+    let folder = Folder::new("clients");
+    let text = "[upstream]\nurl = 'http://127.0.0.1:9000/mcp'\n\n[callers.clients.acme]\nreads = 'both'\n";
+    insta::assert_snapshot!(folder.check(text.as_bytes()), @r#"
+    exit: 0
+    --- stdout
+    attune.toml:4:10: warning: there are entries for clients, and no profile counts
+    hint: set `profile = "auto"` in [callers], or take the entries out
+
+    attune.toml is fine, with a warning
+    --- stderr
+    "#);
+}

@@ -11,6 +11,7 @@
 
 mod validity;
 
+mod clients;
 mod locales;
 mod server;
 mod templates;
@@ -27,7 +28,8 @@ pub use server::inspect_tools;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ConfigIssue {
-    /// What it is about, in one word: `locales`, `templates`, `tls`, `upstream` or `tools`.
+    /// What it is about, in one word: `clients`, `locales`, `templates`, `tls`, `upstream` or
+    /// `tools`.
     pub what: &'static str,
     /// The setting, name by name: `["server", "tls", "cert"]`. Empty for the configuration as a whole.
     pub key: Vec<String>,
@@ -115,6 +117,9 @@ pub fn inspect(
             issues.extend(locales::inspect(config, mount, keys, positions, depth));
         }
         issues.extend(templates::inspect(mount, keys, depth));
+        // Entries at the top are those of every mount.
+        let about_clients = clients::inspect(config, mount, keys, positions);
+        issues.extend(about_clients.filter(|issue| !issues.contains(issue)).into_iter().collect::<Vec<_>>());
     }
     issues
 }

@@ -37,6 +37,17 @@ impl ReadField {
     pub fn named(name: &str) -> Option<Self> {
         [Self::Content, Self::StructuredContent, Self::Both].into_iter().find(|field| field.name() == name)
     }
+
+    /// Returns the tags with which a client that hands this to its model gets each result once, in a field that it reads.
+    ///
+    /// Rules: A5, F5, F6.
+    #[must_use]
+    pub fn tags(self) -> &'static [Cow<'static, str>] {
+        match self {
+            Self::Content => &[Cow::Borrowed("agent"), Cow::Borrowed("format=markdown")],
+            Self::StructuredContent | Self::Both => &[Cow::Borrowed("agent")],
+        }
+    }
 }
 
 /// The form in which a client gets results when an entry's tags are assumed for it.
@@ -179,9 +190,7 @@ impl AtlasEntry {
         if self.names.is_empty() || self.names.len() > Self::MAX_NAMES || !self.names.iter().all(named) {
             return Err(AtlasEntryError::Name);
         }
-        if let (Some(from), Some(before)) = (self.versions.from, self.versions.before)
-            && before <= from
-        {
+        if self.versions.is_empty() {
             return Err(AtlasEntryError::Versions);
         }
         let too_long = |tag: &Cow<'static, str>| tag.len() > ClientFeatures::MAX_TAG_BYTES;

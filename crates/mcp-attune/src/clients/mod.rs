@@ -32,7 +32,7 @@ use crate::session::ClientImplementation;
 /// assert_eq!(codex.result_form(), ResultForm::StructuredContent);
 /// assert!(atlas.profile("somebody", "1.0.0").is_none());
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ClientAtlas {
     added: Vec<AtlasEntry>,
     built_in: &'static [AtlasEntry],
@@ -68,6 +68,12 @@ impl ClientAtlas {
     #[must_use]
     pub fn profile(&self, name: &str, version: &str) -> Option<&AtlasEntry> {
         self.entries().find(|entry| entry.is_of(name) && entry.versions.contains(version))
+    }
+
+    /// Returns the entries that were added to the built-in ones, in the order in which they are asked.
+    #[must_use]
+    pub fn added(&self) -> &[AtlasEntry] {
+        &self.added
     }
 
     /// Returns all entries, in the order in which they are asked.
@@ -157,6 +163,23 @@ mod tests {
             assert_eq!(entry.check(), Ok(()), "{}", entry.product);
             assert!(entry.measured.is_some(), "{}", entry.product);
         }
+    }
+
+    #[test]
+    fn what_a_client_hands_on_decides_its_tags() {
+        for entry in ClientAtlas::built_in().entries().filter(|entry| !entry.tags.is_empty()) {
+            assert_eq!(entry.reads.map(ReadField::tags), Some(&*entry.tags), "{}", entry.product);
+        }
+    }
+
+    #[test]
+    fn an_added_entry_without_tags_switches_the_profile_off() {
+        let client = ClientImplementation::new("codex-mcp-client", "0.200.1").expect("a client");
+        let off = AtlasEntry::new("off", ["codex-mcp-client"]);
+        let atlas = ClientAtlas::built_in();
+        assert!(atlas.find(&client).is_some() && atlas.added().is_empty());
+        let atlas = atlas.with(vec![off]).expect("valid");
+        assert_eq!((atlas.find(&client), atlas.added().len()), (None, 1));
     }
 
     /// A client that reads one field would see nothing of a result that comes in the other one.

@@ -63,6 +63,53 @@ pub struct VersionRange {
 }
 
 impl VersionRange {
+    /// Parses a range as it is printed: `all`, `>=1.2`, `<2`, or `>=1.2 <2`. Returns `None` for anything else; a range that has no
+    /// version is one too, see [`VersionRange::is_empty`].
+    ///
+    /// ```
+    /// use mcp_attune::clients::VersionRange;
+    ///
+    /// let range = VersionRange::parse(">=1.2 <2").unwrap();
+    /// assert_eq!(range.to_string(), ">=1.2.0 <2.0.0");
+    /// assert_eq!(VersionRange::parse("all"), Some(VersionRange::default()));
+    /// assert_eq!(VersionRange::parse("^1.2"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "all" {
+            return Some(Self::default());
+        }
+        let (from, before) = match text.split_once(' ') {
+            Some((from, before)) => {
+                (Some(from.strip_prefix(">=")?), Some(before.trim_start().strip_prefix('<')?))
+            }
+            None => match text.strip_prefix(">=") {
+                Some(from) => (Some(from), None),
+                None => (None, Some(text.strip_prefix('<')?)),
+            },
+        };
+        let version = |text: Option<&str>| match text {
+            Some(text) => ClientVersion::parse(text).map(Some),
+            None => Some(None),
+        };
+        Some(Self { from: version(from)?, before: version(before)? })
+    }
+
+    /// Returns whether no version is in it, because its end is not later than its begin.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.from.zip(self.before).is_some_and(|(from, before)| before <= from)
+    }
+
+    /// Returns whether there can be a version that is in both.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let begins_in = |one: &Self, two: &Self| {
+            one.from.is_none_or(|from| two.before.is_none_or(|before| from < before))
+        };
+        begins_in(self, other) && begins_in(other, self)
+    }
+
     /// Returns whether a version is in the range. One that cannot be parsed is in no range but that of all versions.
     ///
     /// ```
@@ -123,6 +170,49 @@ mod tests {
         ] {
             assert_eq!(ClientVersion::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_range_is_parsed_as_it_is_printed() {
+        for text in ["all", ">=1.2.0", "<2.0.0.1", ">=1.0.0 <2.0.0"] {
+            assert_eq!(VersionRange::parse(text).expect(text).to_string(), text);
+        }
+        assert_eq!(VersionRange::parse(">=v1  <2-rc.1"), VersionRange::parse(">=1 <2"));
+        for text in [
+            "",
+            "1.2",
+            ">1",
+            "<=2",
+            "=1",
+            "^1.2",
+            ">=1, <2",
+            "<2 >=1",
+            ">= 1",
+            ">=1 <2 <3",
+            ">=new",
+            "ALL",
+            "*",
+        ] {
+            assert_eq!(VersionRange::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_overlap_where_a_version_is_in_both() {
+        let parse = |text| VersionRange::parse(text).expect(text);
+        for (one, other, expected) in [
+            ("all", "all", true),
+            ("all", "<1", true),
+            (">=1", "<2", true),
+            (">=2", "<2", false),
+            (">=1 <2", ">=2 <3", false),
+            (">=1 <3", ">=2 <4", true),
+        ] {
+            assert_eq!(parse(one).overlaps(&parse(other)), expected, "{one} and {other}");
+            assert_eq!(parse(other).overlaps(&parse(one)), expected, "{other} and {one}");
+        }
+        assert!(parse(">=2 <2").is_empty() && parse(">=2 <1").is_empty());
+        assert!(!parse(">=1 <2").is_empty() && !parse("<1").is_empty() && !parse("all").is_empty());
     }
 
     #[test]

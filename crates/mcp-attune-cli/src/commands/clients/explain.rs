@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use mcp_attune::clients::{AtlasEntry, ClientAtlas, ReadField, ResultForm};
+use mcp_attune::clients::{AtlasEntry, ReadField, ResultForm};
 use serde::Serialize;
 
+use super::{SourcedAtlas, config};
 use crate::exit::Exit;
 use crate::text::{print_json, quoted};
 
@@ -28,24 +29,32 @@ struct ClientsExplainOutput<'a> {
     version: Option<&'a str>,
     /// The name of the entry, as people call the client.
     profile: Option<&'a str>,
+    /// The file that the entry is from, or `built in`.
+    source: Option<&'a str>,
     tags: Vec<&'a str>,
     result: &'static str,
     why: Vec<String>,
 }
 
 impl ClientsExplainArgs {
-    pub(super) fn run(self, out: &mut impl Write, atlas: &ClientAtlas, json: bool) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, out: &mut impl Write, atlas: &SourcedAtlas, json: bool) -> anyhow::Result<Exit> {
         let entry = match &self.version {
-            Some(version) => atlas.profile(&self.name, version),
-            None => atlas.entries().find(|entry| entry.is_of(&self.name)),
+            Some(version) => {
+                atlas.entries().find(|(entry, _)| entry.is_of(&self.name) && entry.versions.contains(version))
+            }
+            None => atlas.entries().find(|(entry, _)| entry.is_of(&self.name)),
         };
+        let (entry, source) = entry.unzip();
+        let mut why = entry.map_or_else(|| self.why_none(atlas), reasons);
+        why.extend(atlas.file.as_ref().filter(|_| atlas.is_off).map(|file| config::off_sentence(file)));
         let output = ClientsExplainOutput {
             client: &self.name,
             version: self.version.as_deref(),
             profile: entry.map(|entry| entry.product.as_ref()),
+            source,
             tags: entry.map(|entry| entry.tags.iter().map(AsRef::as_ref).collect()).unwrap_or_default(),
             result: entry.map_or(ResultForm::AsItCame, AtlasEntry::result_form).name(),
-            why: entry.map_or_else(|| self.why_none(atlas), reasons),
+            why,
         };
         if json {
             print_json(out, &output)?;
@@ -55,8 +64,9 @@ impl ClientsExplainArgs {
         Ok(if entry.is_some() { Exit::Fine } else { Exit::Findings })
     }
 
-    fn why_none(&self, atlas: &ClientAtlas) -> Vec<String> {
-        let mut known = atlas.entries().filter(|entry| entry.is_of(&self.name)).peekable();
+    fn why_none(&self, atlas: &SourcedAtlas) -> Vec<String> {
+        let mut known =
+            atlas.entries().map(|(entry, _)| entry).filter(|entry| entry.is_of(&self.name)).peekable();
         if known.peek().is_none() {
             return vec![format!(
                 "No entry is for the name {}; `attune clients` lists them.",
@@ -82,6 +92,9 @@ fn reasons(entry: &AtlasEntry) -> Vec<String> {
             "It hands `structuredContent` to its model, and `content` where there is none"
         }
         (Some(ReadField::Both), _) => "It hands both fields to its model, so what comes twice costs twice",
+        (None, _) if entry.measured.is_none() => {
+            "The entry says which tags to assume, and not what it hands to its model"
+        }
         (None, _) => "It is not known that it hands results to a model",
     };
     let measured = entry.measured.as_ref();
@@ -110,6 +123,9 @@ fn reasons(entry: &AtlasEntry) -> Vec<String> {
 fn tell(out: &mut impl Write, output: &ClientsExplainOutput<'_>) -> anyhow::Result<()> {
     let tags = if output.tags.is_empty() { "none".to_owned() } else { output.tags.join(" ") };
     writeln!(out, "profile  {}", output.profile.unwrap_or("none"))?;
+    if let Some(source) = output.source {
+        writeln!(out, "from     {source}")?;
+    }
     writeln!(out, "tags     {tags}")?;
     writeln!(out, "result   {}", output.result)?;
     for sentence in &output.why {
