@@ -59,6 +59,7 @@ mod probe;
 
 pub mod upstream;
 
+mod auth;
 mod child;
 mod server_check;
 mod tally;

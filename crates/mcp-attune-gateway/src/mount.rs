@@ -1,7 +1,7 @@
 //! A mount: one upstream with the rules around its endpoint. Each request is counted from here until its
 //! answer is over.
 //!
-//! Rules: A2, G1, G12.
+//! Rules: A2, A7, G1, G12.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 
 use crate::Body;
+use crate::auth::{TokenOutcome, TokenVerifier};
 use crate::metrics::Meter;
 use crate::probe::probe;
 use crate::refusal;
@@ -35,6 +36,8 @@ pub(crate) struct MountedUpstream {
     pub(crate) meter: Meter,
     /// Whether there are headers that count where they come from a trusted proxy.
     pub(crate) trusts_headers: bool,
+    /// Verifies the tokens of callers, where the operator names their issuer.
+    pub(crate) tokens: Option<TokenVerifier>,
     /// The maximum size of an answer to the gateway's own questions, in bytes.
     pub(crate) max_answer: usize,
 }
@@ -48,11 +51,15 @@ impl MountedUpstream {
     /// upstream on behalf of `requester`.
     pub(crate) async fn answer(
         self: Arc<Self>,
-        request: Request<Body>,
+        mut request: Request<Body>,
         permit: Permit,
         requester: Requester,
     ) -> Result<Response<Body>, Infallible> {
         let tally = RequestTally::new(&self.meter, Some(permit), &request);
+        if let Some(tokens) = &self.tokens {
+            // Boxed, because most mounts have none, and every call would have room for it.
+            Box::pin(self.note_claims(tokens, &mut request)).await;
+        }
         if let Some(reply) = self.upstream.upstream().refuse(&request) {
             return Ok(tally.answered(refusal::render_reply(&reply), RequestOutcome::of_reply(&reply)));
         }
@@ -65,6 +72,19 @@ impl MountedUpstream {
     pub(crate) fn note_trust(&self, request: &mut Request<Body>, is_trusted: impl FnOnce() -> bool) {
         if self.trusts_headers {
             let evidence = CallerEvidence { trusts_headers: is_trusted(), ..CallerEvidence::default() };
+            request.extensions_mut().insert(evidence);
+        }
+    }
+
+    /// Verifies the token of a request, and notes with the request what it says of its caller. Rules: A7.
+    async fn note_claims(&self, tokens: &TokenVerifier, request: &mut Request<Body>) {
+        let outcome = tokens.verify(request.headers()).await;
+        if let Some(label) = outcome.label() {
+            self.meter.token(label);
+        }
+        if let TokenOutcome::Verified(claims) = outcome {
+            let mut evidence = request.extensions_mut().remove::<CallerEvidence>().unwrap_or_default();
+            evidence.claims = Some(claims);
             request.extensions_mut().insert(evidence);
         }
     }

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::Body;
 use crate::access::AccessLog;
+use crate::auth::TokenVerifier;
 use crate::child::{self, ChildRegistry};
 use crate::config::{self, Config, HeaderAgreementSetting, UnknownSchemaSetting, UpstreamTarget};
 use crate::dispatch::Dispatch;
@@ -68,7 +69,9 @@ pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack
         // Counts and logs every request that is for the mount, also what the rules refuse, until its answer is over.
         let (path, max_answer) = (mount.path.as_str().to_owned(), config.limits.answer);
         let trusts_headers = mount.callers.headers != config::CallerHeadersConfig::default();
-        let mount = MountedUpstream { path, rules, upstream, meter, trusts_headers, max_answer };
+        // Verifies tokens before the rules, which only get what they say.
+        let tokens = tokens(mount)?;
+        let mount = MountedUpstream { path, rules, upstream, meter, trusts_headers, tokens, max_answer };
         // Bounds how many calls run at a time, and of whom: after the body was read, so that one that has not come
         // holds up nobody, and before anything that costs.
         mounts.push(LimitedMount::new(&permits, mount));
@@ -188,6 +191,13 @@ pub enum StackError {
         /// What is wrong.
         why: UpstreamSetupError,
     },
+    /// The keys of a mount's `[auth]` cannot be fetched in the way that it is described.
+    Auth {
+        /// The name of the mount.
+        mount: String,
+        /// What is wrong.
+        why: UpstreamSetupError,
+    },
     /// An entry of `allowed_hosts` or `allowed_origins` is not a host or an origin.
     Allowed(AllowlistError),
 }
@@ -198,6 +208,7 @@ impl fmt::Display for StackError {
             Self::NoUpstream { mount } => write!(f, "{}no server is named", mount_prefix(mount)),
             Self::Program { mount, why } => write!(f, "{}{why}", mount_prefix(mount)),
             Self::Upstream { mount, why } => write!(f, "{}{why}", mount_prefix(mount)),
+            Self::Auth { mount, why } => write!(f, "{}`auth.jwks`: {why}", mount_prefix(mount)),
             Self::Allowed(entry) => entry.fmt(f),
         }
     }
@@ -236,6 +247,12 @@ fn upstream(
             Ok(Arc::new(shared.children.upstream(options)))
         }
     }
+}
+
+/// Makes what verifies the tokens of a mount's callers, where `[auth]` names their issuer.
+fn tokens(mount: &config::MountConfig) -> Result<Option<TokenVerifier>, StackError> {
+    let verifier = mount.auth.as_ref().map(TokenVerifier::new).transpose();
+    verifier.map_err(|why| StackError::Auth { mount: mount.name.clone(), why })
 }
 
 /// Collects what the router has to know of a mount.

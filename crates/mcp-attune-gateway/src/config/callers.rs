@@ -7,7 +7,6 @@ use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use mcp_attune::assume::{CallerAssumptions, CallerValues, TrustedHeaders};
 use mcp_attune::clients::ClientAtlas;
 use mcp_attune::context::IanaTimeZone;
-use mcp_attune::features::FeaturePreferences;
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::session::ClientFeatures;
 
@@ -16,6 +15,7 @@ use super::findings::ConfigProblem;
 use super::headers::header_name;
 use super::parse_language;
 use super::reader::{ConfigTableReader, TomlValue, flag, text};
+use super::{clients, feature_tags};
 
 /// `[callers]`: what is assumed of callers that do not say it themselves.
 ///
@@ -33,6 +33,8 @@ pub struct CallersConfig {
     pub forward_assumed: bool,
     /// `[callers.default]`: what holds where nothing else says it. Default: nothing.
     pub default: CallerValues,
+    /// `[callers.clients.NAME]`: what is known of clients, the operator's entries first. Default: the built-in ones.
+    pub clients: ClientAtlas,
 }
 
 choices! {
@@ -79,7 +81,7 @@ impl CallersConfig {
             },
             profiles: match self.profile {
                 ProfileSetting::Off => None,
-                ProfileSetting::Auto => Some(Arc::new(ClientAtlas::built_in())),
+                ProfileSetting::Auto => Some(Arc::new(self.clients.clone())),
             },
             default: self.default.clone(),
             forward_assumed: self.forward_assumed,
@@ -93,6 +95,7 @@ impl CallersConfig {
             headers: reader.table("headers", base.headers.clone(), CallerHeadersConfig::read),
             forward_assumed: reader.read("forward_assumed", base.forward_assumed, flag),
             default: reader.table("default", base.default.clone(), read_default),
+            clients: clients::read(reader, &base.clients),
         }
     }
 }
@@ -130,13 +133,8 @@ fn trusted_header(value: &TomlValue<'_>) -> Result<HeaderName, ConfigProblem> {
 
 /// Reads `[callers.default]`.
 fn read_default(reader: &mut ConfigTableReader<'_, '_, '_>, base: &CallerValues) -> CallerValues {
-    let features = reader.optional_list("features", parse_tag);
+    let features = feature_tags::read(reader);
     let features = features.map(|tags| ClientFeatures::from_tags(tags.iter().map(String::as_str)));
-    if let Some(left_out) = features.as_ref().map(|read| read.left_out).filter(|left_out| *left_out > 0) {
-        let what = format!("has {left_out} tags more than fit");
-        let hint = "write at most 64 tags, of 1024 characters together";
-        reader.report("features", ConfigProblem::new(what, hint));
-    }
     let features = features.map(|read| read.features).or_else(|| base.features.clone());
     CallerValues {
         language: reader
@@ -166,21 +164,6 @@ pub(super) fn parse_language_preference(text: &str) -> Result<AcceptLanguage, Co
 /// Parses the name of a time zone.
 fn parse_timezone(text: &str) -> Result<IanaTimeZone, ConfigProblem> {
     IanaTimeZone::parse(text).map_err(|why| ConfigProblem::new(format!("is {}", why.what()), why.hint()))
-}
-
-/// Parses a feature tag that has a meaning.
-fn parse_tag(text: &str) -> Result<String, ConfigProblem> {
-    let wanted = FeaturePreferences::read([text]);
-    match wanted.ignored().next() {
-        Some((_, why)) => {
-            let hint = "`attune features parse` says what each tag means";
-            Err(ConfigProblem::new(format!("is no feature tag that can be used: {why}"), hint))
-        }
-        None if text.len() > ClientFeatures::MAX_TAG_BYTES => {
-            Err(ConfigProblem::new("is too long for a feature tag", "write at most 256 characters"))
-        }
-        None => Ok(text.to_owned()),
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //!
 //! One server behind the gateway is described by the tables at the top. Several are described by one table
 //! `[mounts.NAME]` each, with a `path` and the same tables from `[upstream]` down. Then `[headers]`,
-//! `[locales]`, `[content]`, `[context]` and `[callers]` at the top are what each mount begins with, key by key;
+//! `[locales]`, `[content]`, `[context]`, `[callers]` and `[auth]` at the top are what each mount begins with, key by key;
 //! `[upstream]`, `[tools]`, `[resources]` and `[prompts]` belong to one server, and stand in its mount.
 //!
 //! Caveat: whether a file that is named exists is not checked here, but by [`inspect`](crate::inspect) and by
@@ -45,14 +45,17 @@ mod units;
 mod reader;
 
 mod context;
+mod feature_tags;
 mod limits;
 mod locales;
 mod session;
 mod template_paths;
 
 mod headers;
+mod clients;
 mod callers;
 mod server;
+mod auth;
 mod tools;
 
 mod upstream;
@@ -71,6 +74,7 @@ use mcp_attune::plan::Offer;
 use mcp_attune_files::FileWatcher;
 use toml::de::DeTable;
 
+pub use auth::AuthConfig;
 pub use callers::{CallerHeadersConfig, CallersConfig, ProfileSetting};
 pub(crate) use choice::nearest_name;
 pub use context::{

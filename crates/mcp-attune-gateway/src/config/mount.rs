@@ -24,6 +24,7 @@ use mcp_attune::shaping::ShaperSource;
 use mcp_attune_files::{FileWatcher, ServerTemplateFiles, ServerTemplatePaths, ToolTemplatePaths};
 use mcp_attune_shape::OperatorContent;
 
+use super::auth::AuthConfig;
 use super::callers::CallersConfig;
 use super::context::ContextConfig;
 use super::findings::{ConfigProblem, quoted};
@@ -56,6 +57,8 @@ pub struct MountConfig {
     pub context: ContextConfig,
     /// `[callers]`: what is assumed of callers that do not say it themselves.
     pub callers: CallersConfig,
+    /// `[auth]`: whose tokens are verified, for what they say of their callers. Default: nobody's.
+    pub auth: Option<AuthConfig>,
     /// `[tools.NAME]`: settings of single tools, by name.
     pub tools: BTreeMap<String, ToolConfig>,
     /// `[resources."URI"]`: settings of single resources, by URI.
@@ -156,6 +159,7 @@ impl Default for MountConfig {
             content: ContentConfig::default(),
             context: ContextConfig::default(),
             callers: CallersConfig::default(),
+            auth: None,
             tools: BTreeMap::new(),
             resources: BTreeMap::new(),
             prompts: BTreeMap::new(),
@@ -164,8 +168,8 @@ impl Default for MountConfig {
 }
 
 /// Reads the mounts of a file: the only one, whose tables are at the top, or all `[mounts.NAME]`. Then
-/// `[headers]`, `[locales]`, `[content]`, `[context]` and `[callers]` at the top are the defaults of each
-/// mount, key by key, and tables that belong to one server may not stand there.
+/// `[headers]`, `[locales]`, `[content]`, `[context]`, `[callers]` and `[auth]` at the top are the defaults of
+/// each mount, key by key, and tables that belong to one server may not stand there.
 pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Vec<MountConfig> {
     let base = settings(reader, MountConfig::default());
     let upstream = reader.table("upstream", None, |reader, _| UpstreamConfig::read(reader));
@@ -238,6 +242,7 @@ fn settings(reader: &mut ConfigTableReader<'_, '_, '_>, base: MountConfig) -> Mo
         content: reader.table("content", base.content, ContentConfig::read),
         context: reader.table("context", base.context, ContextConfig::read),
         callers: reader.table("callers", base.callers, CallersConfig::read),
+        auth: reader.table("auth", base.auth, AuthConfig::read),
         ..base
     }
 }

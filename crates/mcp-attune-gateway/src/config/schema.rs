@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use mcp_attune::clients::{ClientAtlas, ReadField};
 use serde_json::{Map, Value, json};
 
 use super::callers::ProfileSetting;
@@ -98,7 +99,7 @@ fn server() -> Value {
             ("allowed_origins", list(&name(), "The web pages that may call.").default([""; 0])),
             (
                 "trusted_proxies",
-                list(&name(), "The proxies whose X-Forwarded-For says where a caller comes from.")
+                list(&name(), "The proxies whose X-Forwarded-For or Forwarded says where a caller comes from.")
                     .default(["127.0.0.0/8", "::1"]),
             ),
             (
@@ -227,13 +228,14 @@ fn server_properties() -> [(&'static str, Value); 4] {
 }
 
 /// The tables that a mount can have of its own or from the top.
-fn settings() -> [(&'static str, Value); 5] {
+fn settings() -> [(&'static str, Value); 6] {
     [
         ("headers", headers()),
         ("locales", locales()),
         ("content", content()),
         ("context", context()),
         ("callers", callers()),
+        ("auth", auth()),
     ]
 }
 
@@ -324,6 +326,22 @@ fn callers() -> Value {
         ("locale", text("The locale, a BCP 47 tag.")),
         ("features", list(&name(), "The feature tags that count as declared.")),
     ];
+    let client = [
+        (
+            "name",
+            text(
+                "Its name in clientInfo; a `*` at the end stands for anything. Without it, the name of this table.",
+            ),
+        ),
+        ("versions", versions().default("all")),
+        ("features", list(&name(), "The feature tags to assume for it; none switch its profile off.")),
+        ("reads", choice::<ReadField>("What of a result it hands to its model; the tags follow from it.")),
+    ];
+    let client = table("One client: `reads` or `features`.", client)
+        .with("oneOf", json!([{ "required": ["features"] }, { "required": ["reads"] }]));
+    let clients =
+        map("What is known of clients, before what is built in; counts with `profile = \"auto\"`.", &client)
+            .with("maxProperties", json!(ClientAtlas::MAX_ENTRIES));
     table(
         "What is assumed of callers that do not say it themselves.",
         [
@@ -331,8 +349,35 @@ fn callers() -> Value {
             ("headers", table("The headers that count, from trusted proxies.", headers)),
             ("forward_assumed", flag("Forward what is assumed as if callers had said it.").default(false)),
             ("default", table("What holds where nothing else says it.", default)),
+            ("clients", clients),
         ],
     )
+}
+
+/// `[auth]`.
+fn auth() -> Value {
+    let audience = json!({
+        "anyOf": [
+            { "type": "string", "minLength": 1 },
+            { "type": "array", "items": { "type": "string", "minLength": 1 }, "minItems": 1, "maxItems": 16 },
+        ],
+        "description": "For whom tokens are issued: one of these must be in their `aud`.",
+    });
+    table(
+        "Whose tokens are verified, for what they say of their callers. It decides nothing about access.",
+        [
+            ("issuer", text("Who issues the tokens: their `iss`.")),
+            ("audience", audience),
+            ("jwks", text("Where the public keys of the issuer are, a JWKS document.")),
+        ],
+    )
+}
+
+/// A range of versions: `all`, `>=1.2`, `<2`, or `>=1.2 <2`.
+fn versions() -> Value {
+    let version = "v?[0-9]+(\\.[0-9]+){0,3}([+-][^ ]*)?";
+    let pattern = format!("^(all|>={version}|<{version}|>={version} +<{version})$");
+    json!({ "type": "string", "pattern": pattern, "description": "The versions in clientInfo that it is about." })
 }
 
 /// `[tools.NAME]`.

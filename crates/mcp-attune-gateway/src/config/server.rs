@@ -30,7 +30,7 @@ pub struct ServerConfig {
     pub allowed_hosts: Vec<Authority>,
     /// The origins of web pages that may send requests: CORS is on for these. Default: none, so CORS is off.
     pub allowed_origins: Vec<AllowedOrigin>,
-    /// The proxies whose `X-Forwarded-For` says where a caller comes from, for the share of permits that one
+    /// The proxies whose `X-Forwarded-For` or `Forwarded` says where a caller comes from, for the share of permits that one
     /// caller gets. Default: loopback.
     pub trusted_proxies: Vec<IpNetwork>,
     /// How long the gateway goes on serving after `SIGTERM`, while `/readyz` answers 503 and every answer

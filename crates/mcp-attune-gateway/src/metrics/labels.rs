@@ -85,6 +85,14 @@ pub(super) struct AssumedLabels {
     pub(super) source: &'static str,
 }
 
+/// Labels of `attune_tokens_total`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(super) struct TokenLabels {
+    pub(super) mount: Arc<str>,
+    /// `verified`, or why the token counts for nothing.
+    pub(super) outcome: &'static str,
+}
+
 /// Labels of `attune_reloads_total`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 pub(super) struct ReloadLabels {

@@ -10,7 +10,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use super::Metrics;
 use super::labels::{
     AssumedLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels,
-    RequestLabels, ToolLabels,
+    RequestLabels, TokenLabels, ToolLabels,
 };
 use crate::access::AccessLog;
 use crate::health::{UpstreamHealth, UpstreamState};
@@ -186,6 +186,12 @@ impl Meter {
     pub(crate) fn assumed(&self, field: &'static str, source: &'static str) {
         let labels = AssumedLabels { mount: self.0.mount.clone(), field, source };
         self.0.metrics.assumed.get_or_create(&labels).inc();
+    }
+
+    /// Counts a token that was looked at, by what became of it. Rules: A7.
+    pub(crate) fn token(&self, outcome: &'static str) {
+        let labels = TokenLabels { mount: self.0.mount.clone(), outcome };
+        self.0.metrics.tokens.get_or_create(&labels).inc();
     }
 
     /// Counts templates that failed for an answer.

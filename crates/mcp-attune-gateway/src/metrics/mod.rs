@@ -35,7 +35,7 @@ use crate::access::AccessLog;
 use crate::listen::ListenerMetrics;
 use labels::{
     AssumedLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels,
-    ReloadLabels, RequestLabels, ToolLabels,
+    ReloadLabels, RequestLabels, TokenLabels, ToolLabels,
 };
 
 /// The content type of [`Metrics::text`].
@@ -76,6 +76,8 @@ pub(crate) struct Metrics {
     template_faults: Family<MountLabels, Counter>,
     /// `attune_assumed_total`: what requests did not say of their callers themselves.
     assumed: Family<AssumedLabels, Counter>,
+    /// `attune_tokens_total`: tokens that were looked at for what they say of their callers.
+    tokens: Family<TokenLabels, Counter>,
     /// `attune_reloads_total`: changes of the configuration file.
     reloads: Family<ReloadLabels, Counter>,
     /// `attune_calls`: requests that run, open streams included.
@@ -114,6 +116,7 @@ impl Metrics {
             left_out: Family::default(),
             template_faults: Family::default(),
             assumed: Family::default(),
+            tokens: Family::default(),
             reloads: Family::default(),
             running: Gauge::default(),
             traffic: ListenerMetrics::default(),
@@ -203,6 +206,11 @@ impl Metrics {
             "assumed",
             "What requests did not say of their callers themselves, by field and by where it was taken from",
             self.assumed.clone(),
+        );
+        registry.register(
+            "tokens",
+            "Tokens that were looked at for what they say of their callers; all but outcome=\"verified\" said nothing",
+            self.tokens.clone(),
         );
         registry.register(
             "reloads",

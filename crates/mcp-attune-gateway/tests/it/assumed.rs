@@ -9,7 +9,7 @@ use crate::support::{behind, message, soon};
 use crate::whole::{ACCEPT, Running, ask, gateway, gateway_here};
 
 /// A server that answers a call with the arguments that it got.
-async fn echo() -> SocketAddr {
+pub(crate) async fn echo() -> SocketAddr {
     behind(|_, mut tcp| async move {
         loop {
             let got = message(&mut tcp).await;
@@ -44,12 +44,12 @@ fn file(server: SocketAddr, more: &str) -> String {
 }
 
 /// A call of the tool with these headers: the head of the answer, and its text.
-async fn call(gateway: SocketAddr, headers: &[(&str, &str)]) -> (u16, String, String) {
+pub(crate) async fn call(gateway: SocketAddr, headers: &[(&str, &str)]) -> (u16, String, String) {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"day","arguments":{}}}"#;
     ask(gateway, "POST /mcp", &[&ACCEPT, headers].concat(), body).await
 }
 
-fn zone(answer: &str) -> String {
+pub(crate) fn zone(answer: &str) -> String {
     let (_, rest) = answer.split_once(r#"\"tz\":\""#).unwrap_or_else(|| panic!("no zone in {answer}"));
     rest.split('\\').next().unwrap().to_owned()
 }
@@ -207,4 +207,106 @@ async fn the_debug_log_has_sources_and_no_values() {
     for value in ["Kathmandu", "Patan", "ne-NP"] {
         assert!(!logged.contains(value), "{value} in {logged}");
     }
+}
+
+/// A server whose results come twice: as structured content, and as the same JSON in a text block.
+async fn twice() -> SocketAddr {
+    behind(|_, mut tcp| async move {
+        loop {
+            let got = message(&mut tcp).await;
+            let Some((_, body)) = got.split_once("\r\n\r\n") else { return };
+            let Ok(call) = serde_json::from_str::<serde_json::Value>(body) else { return };
+            let data = serde_json::json!({"city": "Bern"});
+            let content = serde_json::json!([{"type": "text", "text": data.to_string()}]);
+            let result = match call["method"].as_str() {
+                Some("tools/list") => {
+                    serde_json::json!({"tools": [{"name": "where", "inputSchema": {"type": "object"},
+                    "outputSchema": {"type": "object", "properties": {"city": {"type": "string"}}}}]})
+                }
+                _ => serde_json::json!({"content": content, "structuredContent": data}),
+            };
+            let answer =
+                serde_json::json!({"jsonrpc": "2.0", "id": call["id"], "result": result}).to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                answer.len()
+            );
+            if tcp.write_all(format!("{head}{answer}").as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    })
+    .await
+}
+
+/// What a client of this name gets: whether there is text, and whether there is structured content.
+async fn fields(gateway: SocketAddr, path: &str, name: &str, version: &str) -> (bool, bool) {
+    let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+    "name": "where", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": name, "version": version},
+    }}});
+    let routed =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "where")];
+    let line = format!("POST {path}");
+    let (status, _, answer) = ask(gateway, &line, &[&ACCEPT[..], &routed].concat(), &body.to_string()).await;
+    assert_eq!(status, 200, "{answer}");
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    let text = answer["result"]["content"].as_array().is_some_and(|blocks| !blocks.is_empty());
+    (text, answer["result"].get("structuredContent").is_some())
+}
+
+const TWICE: (bool, bool) = (true, true);
+const TEXT: (bool, bool) = (true, false);
+const DATA: (bool, bool) = (false, true);
+
+#[tokio::test]
+async fn an_entry_in_the_file_decides_what_a_client_gets() {
+    let server = twice().await;
+    let file = |callers: &str| {
+        format!("[upstream]\nurl = 'http://{server}/mcp'\n[content]\nenabled = true\n[callers]\n{callers}\n")
+    };
+    let entries = "[callers.clients.acme]\nname = 'acme-*'\nversions = '>=2'\nreads = 'content'\n\
+                   [callers.clients.codex-mcp-client]\nfeatures = []\n\
+                   [callers.clients.gemini]\nname = 'gemini-cli-mcp-client'\nreads = 'structuredContent'\n";
+    let clients = [
+        ("acme-desktop", "2.1"),
+        ("acme-desktop", "1.9"),
+        ("codex-mcp-client", "1.0.0"),
+        ("gemini-cli-mcp-client", "1.0"),
+    ];
+    for (callers, expected) in [
+        ("profile = 'auto'\n".to_owned(), [TWICE, TWICE, DATA, TEXT]),
+        (format!("profile = 'auto'\n{entries}"), [TEXT, TWICE, TWICE, DATA]),
+        // Without profiles no entry counts.
+        (entries.to_owned(), [TWICE; 4]),
+    ] {
+        let gateway = gateway(&file(&callers), None).await;
+        for ((name, version), expected) in clients.into_iter().zip(expected) {
+            let got = fields(gateway.callers, "/mcp", name, version).await;
+            assert_eq!(got, expected, "{name} {version} with {callers}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_entry_of_a_mount_comes_first_and_a_reload_changes_it() {
+    let server = twice().await;
+    let file = |own: &str| {
+        let mount =
+            |name: &str| format!("[mounts.{name}]\npath = '/{name}'\nupstream.url = 'http://{server}/mcp'\n");
+        let top = "[content]\nenabled = true\n[callers]\nprofile = 'auto'\n[callers.clients.acme]\nreads = 'content'\n";
+        format!("{top}{}{}{own}", mount("a"), mount("b"))
+    };
+    let path = std::env::temp_dir().join(format!("attune-clients-{}.toml", std::process::id()));
+    let first = file("[mounts.b.callers.clients.here]\nname = 'acme'\nreads = 'both'\n");
+    std::fs::write(&path, &first).unwrap();
+    let gateway = gateway(&first, Some(path.clone())).await;
+    assert_eq!(fields(gateway.callers, "/a", "acme", "1").await, TEXT);
+    assert_eq!(fields(gateway.callers, "/b", "acme", "1").await, DATA);
+    std::fs::write(&path, file("[mounts.b.callers.clients.here]\nname = 'acme'\nfeatures = []\n")).unwrap();
+    soon(async { while fields(gateway.callers, "/b", "acme", "1").await != TWICE {} }).await;
+    assert_eq!(fields(gateway.callers, "/a", "acme", "1").await, TEXT);
+    std::fs::remove_file(&path).unwrap();
 }

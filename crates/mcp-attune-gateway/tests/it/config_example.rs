@@ -55,6 +55,7 @@ fn what_is_commented_out_in_the_example_works() {
     let check =
         |text: &str| assert!(Config::parse(text, "x").is_ok(), "{}", Config::parse(text, "x").unwrap_err());
     check(&with(example, &["tls"]));
+    check(&with(example, &["clients"]));
     check(
         &with(example, &["keys"])
             .replace("keys = [\"…\"]", "keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHv8=\"]"),
@@ -89,6 +90,7 @@ fn what_is_commented_out_in_the_example_works() {
         "path",
         "upstream",
         "headers",
+        "clients",
     ];
     for line in all {
         assert!(known.iter().any(|key| line.starts_with(&format!("#{key} ="))), "{line} is not tried");
@@ -260,6 +262,10 @@ fn what_the_parser_refuses_by_its_shape_does_not_fit_the_schema_either() {
         "[upstream]\nurl = 'http://a/'\nchildren = 3",
         "[headers]\nstrict = 'yes'",
         "[context]\nforward = ['zone']",
+        "[callers.clients.x]",
+        "[callers.clients.x]\nreads = 'text'",
+        "[callers.clients.x]\nreads = 'both'\nfeatures = []",
+        "[callers.clients.x]\ntags = []",
         "[tools.x.context]\na = {}",
         "[tools.x.context]\na = { from = 'now', part = 'end' }",
         "[tools.x.context]\na = { interval = 'now' }",

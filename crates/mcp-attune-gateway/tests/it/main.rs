@@ -7,6 +7,7 @@ mod context;
 
 mod support;
 mod tasks;
+mod tokens;
 
 mod admin;
 mod assumed;
