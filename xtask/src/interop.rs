@@ -11,10 +11,11 @@ pub(crate) fn accepts(words: &[&str]) -> bool {
     words.iter().all(option)
 }
 
-/// Runs the cells that the command line names. `interop check` alone also writes its table into `docs/referee.md`.
+/// Runs the cells that the command line names. `interop check` alone also writes its table into `docs/referee.md`, and
+/// `interop savings` alone into `docs/clients.md`.
 pub(crate) fn run() -> Result<()> {
     let mut words: Vec<String> = std::env::args().skip(2).collect();
-    if words == ["check"] {
+    if words == ["check"] || words == ["savings"] {
         words.push("--write".to_owned());
     }
     let mut runner = cargo("run --quiet --package interop-runner --");

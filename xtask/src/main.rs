@@ -54,6 +54,7 @@ Usage: cargo xtask COMMAND
                   of failing; a name is that of a part, or a piece of a cell's name, and --list prints all of them;
                   writes target/interop/junit.xml
   interop check   the part of it that is our own referee, and write its table into docs/referee.md
+  interop savings the part of it that counts what client profiles save, and write its table into docs/clients.md
   interop aliases the part of it that sends other spellings of the endpoint, of methods, headers and messages to
                   web servers of other people (needs npm and Python, and Go for one of them)
   interop roles   the part of it that is the first hour of the people whom Attune is for, command by command, and how

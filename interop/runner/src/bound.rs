@@ -20,7 +20,8 @@ use kit::shell;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const BINDINGS: &str = r#"
+/// What of both servers is bound.
+pub(crate) const BINDINGS: &str = r#"
 [tools.get_current_time.context]
 timezone = { from = "timezone", hide = true }
 [tools.git_log.context]
@@ -60,7 +61,7 @@ impl BoundSetup {
         }
         let repository = folder.join("repository");
         fs::create_dir_all(&repository)?;
-        commit(&repository)?;
+        commit(&repository, &COMMITS)?;
         fs::write(folder.join("attune.toml"), BINDINGS)?;
         Ok(Self { folder, python, time, git })
     }
@@ -113,8 +114,8 @@ fn ask(setup: &BoundSetup, name: &str, way: &str, era: &str) -> Result<Vec<Strin
     Ok(wrong.into_iter().map(|wrong| format!("bound: {name}, {way}, {era}: {wrong}")).collect())
 }
 
-/// Commits at the times above.
-fn commit(folder: &Path) -> Result<()> {
+/// Makes a repository with commits of these times and messages, which have to be in the order of their times.
+pub(crate) fn commit(folder: &Path, commits: &[(&str, &str)]) -> Result<()> {
     let git = |arguments: &[&str], time: &str| {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false"]);
@@ -122,7 +123,7 @@ fn commit(folder: &Path) -> Result<()> {
         shell::output(git.args(arguments).current_dir(folder))
     };
     git(&["init", "--quiet", "--initial-branch", "main"], "")?;
-    for (time, message) in COMMITS {
+    for (time, message) in commits {
         git(&["commit", "--quiet", "--allow-empty", "--message", message], time)?;
     }
     Ok(())

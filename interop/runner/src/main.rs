@@ -15,11 +15,14 @@ mod junit;
 
 mod servers;
 mod packages;
+mod http;
+mod nginx;
 
 mod agents;
 mod aliases;
 mod bound;
 mod bundles;
+mod callers;
 mod checks;
 mod clients;
 mod referee;
@@ -31,6 +34,7 @@ mod preview;
 mod replicas;
 mod roles;
 mod shaped;
+mod tokens;
 mod when;
 
 use std::fs;
@@ -66,9 +70,13 @@ static PARTS: &[Part] = &[
     part("local", "local servers", [2, 2], local::cells),
     part("catalog", "catalogs of local servers", [1, 1], local::catalog::cells),
     part("audit", "what results of local servers cost", [1, 1], local::audit::cells),
+    part("savings", "what profiles save the models of known clients", [1, 1], local::savings::cells),
     part("bound", "arguments bound to the context", [1, 1], bound::cells),
+    part("desktop", "a desktop whose client says nothing", [1, 1], local::desktop::cells),
     part("shaped", "content negotiation", [1, 1], shaped::cells),
     part("replicas", "replicas behind nginx", [1, 1], replicas::cells),
+    part("callers", "callers behind nginx", [1, 1], callers::cells),
+    part("tokens", "tokens of an OpenID provider", [1, 1], tokens::cells),
     part("operating", "the page for operators", [1, 1], operating::cells),
     part("preview", "the preview in a browser", [1, 1], preview::cells),
     part("when", "expressions of time in Python", [1, 1], when::cells),
@@ -108,7 +116,9 @@ fn run(options: &Options) -> Result<()> {
     fs::write(&file, junit::write(&outcomes))
         .with_context(|| format!("could not write {}", file.display()))?;
     if options.write {
+        // Each writes its table if its part has run.
         judging::write()?;
+        local::savings::write()?;
     }
     conclude(&outcomes)
 }

@@ -9,17 +9,17 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::cell::{Cell, Shared};
 use super::install::{self, Unavailable};
+use super::nginx::{Nginx, free_port, wait_for};
 use super::servers::Ours;
 use kit::running::Running;
 use kit::server::{self, Server};
@@ -31,7 +31,6 @@ const NAME: &str = "mcp.example.com";
 const PAGES: u32 = 6;
 /// The demo takes three quarters of a second for the pages after the first.
 const APART: Duration = Duration::from_millis(400);
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One cell a program that a snippet of the page is for.
 pub(crate) fn cells(_quick: bool) -> Result<Vec<Cell>> {
@@ -110,28 +109,13 @@ fn serve(attune: &Path, file: &Path, config: &str, port: u16) -> Result<Running>
 }
 
 fn nginx(site: &Site) -> Result<Vec<String>> {
-    if !shell::succeeds(&mut program("nginx", "-v")) {
-        return Err(anyhow::anyhow!("it is not installed").context(Unavailable));
-    }
     let port = free_port()?;
     let text = put(block(&site.page, "nginx", 0)?, "127.0.0.1:8808", &format!("127.0.0.1:{}", site.gateway))?;
     let text = put(&text, "listen 443 ssl", &format!("listen 127.0.0.1:{port} ssl"))?;
     let text = put(&text, "/etc/ssl/attune/cert.pem", &site.path("cert.pem"))?;
     let text = put(&text, "/etc/ssl/attune/key.pem", &site.path("key.pem"))?;
-    let folder = site.folder.display();
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("{kind}_temp_path {folder}/{kind};\n"))
-        .concat();
-    let file = site.folder.join("nginx.conf");
     // Around it stands what Debian's nginx.conf says around the files of conf.d, as far as it matters here.
-    let around = format!(
-        "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nevents {{}}\nhttp {{\naccess_log off;\ngzip on;\n{temporary}"
-    );
-    fs::write(&file, format!("{around}{text}}}\n"))?;
-    let mut command = Command::new("nginx");
-    command.arg("-e").arg(site.folder.join("nginx.log")).arg("-c").arg(&file);
-    let _running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?;
-    wait_for(port).context("see nginx.log")?;
+    let _nginx = Nginx::start(&site.folder, &format!("gzip on;\n{text}"), port)?;
     through(site, &format!("https://{NAME}:{port}"), port)
 }
 
@@ -256,22 +240,6 @@ fn block<'p>(page: &'p str, kind: &str, index: usize) -> Result<&'p str> {
 fn put(text: &str, old: &str, new: &str) -> Result<String> {
     ensure!(text.matches(old).count() == 1, "{PAGE} says `{old}` {} times", text.matches(old).count());
     Ok(text.replace(old, new) + "\n")
-}
-
-/// Taken and let go: a proxy cannot be asked which one it took.
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
-}
-
-fn wait_for(port: u16) -> Result<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
-        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    bail!("nobody listens at port {port}")
 }
 
 #[cfg(test)]

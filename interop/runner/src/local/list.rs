@@ -160,7 +160,8 @@ impl Server {
         self.folder.join(name)
     }
 
-    fn place(&self) -> PathBuf {
+    /// Its {folder}.
+    pub(super) fn place(&self) -> PathBuf {
         self.folder.join("folder")
     }
 

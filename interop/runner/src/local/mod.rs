@@ -8,9 +8,11 @@
 pub(super) mod list;
 mod site;
 pub(super) mod audit;
+pub(super) mod savings;
 pub(super) mod catalog;
 mod ends;
 mod outcomes;
+pub(super) mod desktop;
 
 use std::fs;
 use std::sync::{Arc, LazyLock};

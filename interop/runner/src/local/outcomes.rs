@@ -25,6 +25,11 @@ impl Outcomes {
         Self(lines.map(|line| (line.step, line.outcome)).collect())
     }
 
+    /// What came of a step; null where nothing did.
+    pub(super) fn get(&self, step: &str) -> &Value {
+        self.0.get(step).unwrap_or(&Value::Null)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
