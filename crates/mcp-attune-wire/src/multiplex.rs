@@ -43,6 +43,22 @@ pub struct CallerRequestIds {
     token: Option<String>,
 }
 
+impl CallerRequestIds {
+    /// Returns the names of a request; `None` for what is no request.
+    #[must_use]
+    pub fn of(message: &Message<'_>) -> Option<Self> {
+        let id = message.id().filter(|_| message.kind() == MessageKind::Request)?;
+        let token = progress_token(message).map(|token| token.raw().to_owned());
+        Some(Self { id: id.raw().to_owned(), token })
+    }
+
+    /// Returns the caller's id, as written.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 /// Writes a request with this number in the place of its id and its progress token. Returns it with the names that were
 /// taken out; `None` for what is no request.
 #[must_use]
@@ -53,9 +69,7 @@ pub fn number_request(message: &Message<'_>, number: u64) -> Option<(String, Cal
     let mut edits: Vec<(ByteSpan, &str)> = vec![(id.span(), &number)];
     edits.extend(token.map(|token| (token.span(), number.as_str())));
     edits.extend(message.meta_removal_span(SUBSCRIPTION_ID).map(|span| (span, "")));
-    let names =
-        CallerRequestIds { id: id.raw().to_owned(), token: token.map(|token| token.raw().to_owned()) };
-    Some((message.splice(&edits).ok()?, names))
+    Some((message.splice(&edits).ok()?, CallerRequestIds::of(message)?))
 }
 
 /// Writes a caller's notification without anything in `_meta` that could be taken for the number of a request.

@@ -227,6 +227,8 @@ pub mod meta {
         RELATED_TASK = "io.modelcontextprotocol/related-task",
         /// The subscription that a notification belongs to: the id of the request that opened it.
         SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId",
+        /// The least important log messages that a modern request wants.
+        LOG_LEVEL = "io.modelcontextprotocol/logLevel",
     }
 }
 
@@ -250,6 +252,10 @@ pub mod code {
     pub const INVALID_PARAMS: i32 = -32602;
     /// Something failed that is not the request's fault.
     pub const INTERNAL_ERROR: i32 = -32603;
+    /// There is no such resource, in the legacy era; modern servers answer with [`INVALID_PARAMS`].
+    pub const LEGACY_RESOURCE_NOT_FOUND: i32 = -32002;
+    /// The user has to open a URL first, in the legacy era; modern servers ask for input instead.
+    pub const LEGACY_URL_ELICITATION_REQUIRED: i32 = -32042;
     /// The headers do not agree with the body.
     pub const HEADER_MISMATCH: i32 = -32020;
     /// The client lacks a capability that the request needs.

@@ -39,6 +39,8 @@ pub mod plan;
 
 pub mod exchange;
 
+pub mod bridge;
+
 pub mod cache;
 
 pub mod clients;

@@ -68,7 +68,7 @@ mod known {
     ];
 
     /// In `params._meta`.
-    pub(super) static META: [KnownName; 9] = [
+    pub(super) static META: [KnownName; 10] = [
         KnownName::from_static(meta::PROTOCOL_VERSION),
         KnownName::from_static(meta::CLIENT_CAPABILITIES),
         KnownName::from_static(meta::CLIENT_INFO),
@@ -77,6 +77,7 @@ mod known {
         KnownName::from_static(meta::CLIENT_CONTEXT),
         KnownName::from_static(meta::SUBSCRIPTION_ID),
         KnownName::from_static(meta::RELATED_TASK),
+        KnownName::from_static(meta::LOG_LEVEL),
         KnownName::from_static("progressToken"),
     ];
 }

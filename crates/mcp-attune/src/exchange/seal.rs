@@ -1,6 +1,6 @@
 //! Ids that carry something, and that only their maker can read or change.
 //!
-//! 1. A sealed id is [`SEALED_PREFIX`] and base64url without padding: a random nonce, then the bytes and their tag,
+//! 1. A sealed id is [`SEALED_PREFIX`] (those of the bridge [`BRIDGE_PREFIX`]) and base64url without padding: a random nonce, then the bytes and their tag,
 //!    by XChaCha20-Poly1305. A nonce of 24 bytes can be drawn at random for every event of every stream.
 //! 2. What it is for (a session, an event or a task) and the name of the mount are bound to it: it opens nowhere else.
 //! 3. The first key seals and all open, so that keys can be changed while sessions go on.
@@ -22,6 +22,9 @@ use crate::session::{EventIdPayload, SessionIdPayload, TaskIdPayload};
 
 /// What a sealed id begins with, and no other should.
 pub(crate) const SEALED_PREFIX: &[u8] = b"attune1.";
+
+/// What a sealed id of the bridge begins with. It stands where a server's own id stands, and may be sealed once more.
+pub(crate) const BRIDGE_PREFIX: &[u8] = b"attune-bridge1.";
 
 const NONCE_BYTES: usize = 24;
 const AUTH_TAG_BYTES: usize = 16;
@@ -100,6 +103,19 @@ enum SealPurpose {
     Session,
     Event,
     Task,
+    /// A legacy session in front of a modern server.
+    BridgedSession,
+    /// A call that waits for input.
+    PendingCall,
+}
+
+impl SealPurpose {
+    fn prefix(self) -> &'static [u8] {
+        match self {
+            Self::Session | Self::Event | Self::Task => SEALED_PREFIX,
+            Self::BridgedSession | Self::PendingCall => BRIDGE_PREFIX,
+        }
+    }
 }
 
 impl IdSeal {
@@ -139,18 +155,36 @@ impl IdSeal {
         opened.map(|bytes| TaskIdPayload::decode(&bytes).map_err(|_| UnsealError)).transpose()
     }
 
+    pub(crate) fn seal_bridged_session(&self, session: &[u8]) -> Option<String> {
+        self.seal(SealPurpose::BridgedSession, session)
+    }
+
+    /// What the id of a bridged session carries, of at most `most` bytes; none where it is not sealed at all.
+    pub(crate) fn open_bridged_session(&self, id: &[u8], most: usize) -> Result<Option<Vec<u8>>, UnsealError> {
+        self.open(SealPurpose::BridgedSession, id, most)
+    }
+
+    pub(crate) fn seal_pending_call(&self, call: &[u8]) -> Option<String> {
+        self.seal(SealPurpose::PendingCall, call)
+    }
+
+    /// What the state of a call that waits for input carries, of at most `most` bytes; none where it is not sealed at all.
+    pub(crate) fn open_pending_call(&self, state: &[u8], most: usize) -> Result<Option<Vec<u8>>, UnsealError> {
+        self.open(SealPurpose::PendingCall, state, most)
+    }
+
     fn seal(&self, purpose: SealPurpose, bytes: &[u8]) -> Option<String> {
         let mut nonce = XNonce::default();
         (self.random)(&mut nonce).ok()?;
         let aad = self.associated_data(purpose);
         let sealed = self.keys.0.first()?.encrypt(&nonce, Payload { msg: bytes, aad: &aad }).ok()?;
-        let mut id = String::from_utf8_lossy(SEALED_PREFIX).into_owned();
+        let mut id = String::from_utf8_lossy(purpose.prefix()).into_owned();
         URL_SAFE_NO_PAD.encode_string([nonce.as_slice(), &sealed].concat(), &mut id);
         Some(id)
     }
 
     fn open(&self, purpose: SealPurpose, id: &[u8], most: usize) -> Result<Option<Vec<u8>>, UnsealError> {
-        let Some(text) = id.strip_prefix(SEALED_PREFIX) else { return Ok(None) };
+        let Some(text) = id.strip_prefix(purpose.prefix()) else { return Ok(None) };
         if text.len() > (NONCE_BYTES + most + AUTH_TAG_BYTES).div_ceil(3) * 4 {
             return Err(UnsealError);
         }
@@ -166,6 +200,8 @@ impl IdSeal {
             SealPurpose::Session => b"attune session\0",
             SealPurpose::Event => b"attune event\0",
             SealPurpose::Task => b"attune task\0",
+            SealPurpose::BridgedSession => b"attune bridged session\0",
+            SealPurpose::PendingCall => b"attune pending call\0",
         };
         [purpose, self.mount.as_bytes()].concat()
     }
@@ -280,6 +316,8 @@ mod tests {
             (SealPurpose::Event, SealPurpose::Session),
             (SealPurpose::Task, SealPurpose::Session),
             (SealPurpose::Session, SealPurpose::Task),
+            (SealPurpose::BridgedSession, SealPurpose::PendingCall),
+            (SealPurpose::PendingCall, SealPurpose::BridgedSession),
         ] {
             let id = seal(&[1]).seal(made_for, b"any").unwrap();
             assert_eq!(seal(&[1]).open(made_for, id.as_bytes(), 9), Ok(Some(b"any".to_vec())));
