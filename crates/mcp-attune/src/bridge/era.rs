@@ -51,7 +51,11 @@ mod tests {
     #[test]
     fn answers_say_which_era_it_is() {
         for (status, body, expected) in [
-            (200, r#"{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2025-11-25","2026-07-28"]}}"#, ProbedEra::Modern),
+            (
+                200,
+                r#"{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2025-11-25","2026-07-28"]}}"#,
+                ProbedEra::Modern,
+            ),
             (400, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32020,"message":""}}"#, ProbedEra::Modern),
             (400, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32021,"message":""}}"#, ProbedEra::Modern),
             (400, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32022,"message":""}}"#, ProbedEra::Modern),
@@ -68,7 +72,11 @@ mod tests {
             (200, r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":""}}"#, ProbedEra::NotModern),
             (404, "", ProbedEra::NotModern),
             (500, "", ProbedEra::NotModern),
-            (401, r#"{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2026-07-28"]}}"#, ProbedEra::Undecided),
+            (
+                401,
+                r#"{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2026-07-28"]}}"#,
+                ProbedEra::Undecided,
+            ),
             (403, "", ProbedEra::Undecided),
             (429, "", ProbedEra::Undecided),
             (502, "", ProbedEra::Undecided),

@@ -107,9 +107,9 @@ impl LegacyCall {
     #[must_use]
     pub fn receive(&self, message: &Message<'_>) -> LegacyCallEvent {
         match message.kind() {
-            MessageKind::Answer if multiplex::request_number(message) == Some(self.number) => {
-                self.answer(message).map_or(LegacyCallEvent::Drop, |(text, status)| LegacyCallEvent::Answer(text, status))
-            }
+            MessageKind::Answer if multiplex::request_number(message) == Some(self.number) => self
+                .answer(message)
+                .map_or(LegacyCallEvent::Drop, |(text, status)| LegacyCallEvent::Answer(text, status)),
             MessageKind::Answer | MessageKind::Batch | MessageKind::Other => LegacyCallEvent::Drop,
             MessageKind::Request => match read_server_request(message, &self.profile) {
                 Some(ServerRequest::Ask(question)) => LegacyCallEvent::Ask(question),
@@ -129,7 +129,11 @@ impl LegacyCall {
             Some(LOG_MESSAGE) => {
                 let level = message.param("level").and_then(level_of);
                 let is_wanted = level.zip(self.log_level).is_some_and(|(level, wanted)| level >= wanted);
-                if is_wanted { LegacyCallEvent::Notify(message.text().to_owned()) } else { LegacyCallEvent::Drop }
+                if is_wanted {
+                    LegacyCallEvent::Notify(message.text().to_owned())
+                } else {
+                    LegacyCallEvent::Drop
+                }
             }
             Some(CANCELLED) => {
                 let id = message.param("requestId").and_then(Id::read);
@@ -162,8 +166,7 @@ impl LegacyCall {
     }
 
     fn is_cacheable(&self) -> bool {
-        let cacheable =
-            [TOOLS_LIST, PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST, RESOURCES_READ];
+        let cacheable = [TOOLS_LIST, PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST, RESOURCES_READ];
         self.method.is_some_and(|method| cacheable.contains(&method))
     }
 
@@ -239,10 +242,8 @@ impl LegacyCall {
     #[must_use]
     pub fn cancel(&self) -> Vec<String> {
         let answers = self.open.iter().map(|(_, question)| question.cancelled_answer());
-        let cancelled = format!(
-            r#"{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{}}}}}"#,
-            self.number
-        );
+        let cancelled =
+            format!(r#"{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{}}}}}"#, self.number);
         answers.chain([cancelled]).collect()
     }
 
@@ -310,12 +311,17 @@ pub fn request_digest(message: &Message<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     message.method().and_then(JsonString::decode).hash(&mut hasher);
     let params = message.member("params").into_iter().flat_map(SpannedValue::members);
-    let own = params.filter(|(name, _)| !["_meta", INPUT_RESPONSES, REQUEST_STATE].iter().any(|left_out| name.is(left_out)));
+    let own = params.filter(|(name, _)| {
+        !["_meta", INPUT_RESPONSES, REQUEST_STATE].iter().any(|left_out| name.is(left_out))
+    });
     hash_members(own, &mut hasher);
     hasher.finish()
 }
 
-fn hash_members<'m>(members: impl Iterator<Item = (JsonString<'m>, SpannedValue<'m>)>, hasher: &mut DefaultHasher) {
+fn hash_members<'m>(
+    members: impl Iterator<Item = (JsonString<'m>, SpannedValue<'m>)>,
+    hasher: &mut DefaultHasher,
+) {
     let mut members: Vec<_> = members.map(|(name, value)| (name.decode(), value)).collect();
     members.sort_by(|(one, _), (two, _)| one.cmp(two));
     members.len().hash(hasher);
@@ -376,7 +382,9 @@ mod tests {
             text,
             r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","arguments":{"a": 1},"_meta":{"progressToken":7,"x/y":[1, 2]}}}"#
         );
-        let (_, text) = begin(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{ENVELOPED}}}}}}}"#));
+        let (_, text) = begin(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{ENVELOPED}}}}}}}"#
+        ));
         assert_eq!(text, r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{}}}"#);
     }
 
@@ -406,12 +414,14 @@ mod tests {
 
     #[test]
     fn errors_have_the_codes_and_statuses_of_the_modern_era() {
-        for (code, expected, status) in [(-32002, -32602, 400), (-32601, -32601, 404), (-32000, -32000, 200)] {
+        for (code, expected, status) in [(-32002, -32602, 400), (-32601, -32601, 404), (-32000, -32000, 200)]
+        {
             let got = receive(
                 &call("resources/read", ""),
                 &format!(r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":"m"}}}}"#),
             );
-            let expected = format!(r#"{{"jsonrpc":"2.0","id":"mine","error":{{"code":{expected},"message":"m"}}}}"#);
+            let expected =
+                format!(r#"{{"jsonrpc":"2.0","id":"mine","error":{{"code":{expected},"message":"m"}}}}"#);
             assert_eq!(got, LegacyCallEvent::Answer(expected, status));
         }
     }
@@ -419,9 +429,14 @@ mod tests {
     #[test]
     fn urls_that_have_to_be_opened_are_questions() {
         let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a/","message":"Log in"}]}}}"#;
-        let LegacyCallEvent::Answer(answer, 200) = receive(&call("tools/call", ""), error) else { panic!("no answer") };
+        let LegacyCallEvent::Answer(answer, 200) = receive(&call("tools/call", ""), error) else {
+            panic!("no answer")
+        };
         assert!(answer.contains(r#""inputRequests":{"url-1":{"method":"elicitation/create","params":{"mode":"url","url":"https://a/","message":"Log in"}}}"#), "{answer}");
-        assert!(answer.contains(r#""resultType":"input_required""#) && !answer.contains("requestState"), "{answer}");
+        assert!(
+            answer.contains(r#""resultType":"input_required""#) && !answer.contains("requestState"),
+            "{answer}"
+        );
         // A caller that opens none gets the error.
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
         let got = receive(&begin(body).0, error);
@@ -432,9 +447,16 @@ mod tests {
     fn progress_has_the_callers_token_and_logs_come_where_they_were_asked_for() {
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#;
         let got = receive(&call("tools/call", r#","progressToken":"p""#), progress);
-        assert_eq!(got, LegacyCallEvent::Notify(progress.replace("\"progressToken\":7", "\"progressToken\":\"p\"")));
+        assert_eq!(
+            got,
+            LegacyCallEvent::Notify(progress.replace("\"progressToken\":7", "\"progressToken\":\"p\""))
+        );
         assert_eq!(receive(&call("tools/call", ""), progress), LegacyCallEvent::Drop);
-        let log = |level: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":"d"}}}}"#);
+        let log = |level: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":"d"}}}}"#
+            )
+        };
         let wanting = call("tools/call", r#","io.modelcontextprotocol/logLevel":"warning""#);
         assert_eq!(wanting.log_level(), Some("warning"));
         assert_eq!(receive(&wanting, &log("error")), LegacyCallEvent::Notify(log("error")));
@@ -448,7 +470,9 @@ mod tests {
     fn a_round_asks_and_brings_answers_back() {
         let mut call = call("tools/call", "");
         let ask = |id: &str| {
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{"message":"Name?","elicitationId":"x"}}}}"#)
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{{"message":"Name?","elicitationId":"x"}}}}"#
+            )
         };
         let LegacyCallEvent::Ask(one) = receive(&call, &ask("3")) else { panic!("no question") };
         let LegacyCallEvent::Ask(two) = receive(&call, &ask("\"q\"")) else { panic!("no question") };
@@ -461,7 +485,9 @@ mod tests {
             )
         );
         let retry = |id: &str, responses: &str| {
-            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","inputResponses":{responses},"requestState":"sealed"}}}}"#)
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","inputResponses":{responses},"requestState":"sealed"}}}}"#
+            )
         };
         let first = retry("8", r#"{"input-2":{"action":"decline"},"input-1":7,"other":{}}"#);
         let message = Message::parse(first.as_bytes()).unwrap();
@@ -476,14 +502,19 @@ mod tests {
         );
         assert!(!call.has_open_questions());
         let answer = receive(&call, r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
-        assert!(matches!(&answer, LegacyCallEvent::Answer(text, 200) if text.starts_with(r#"{"jsonrpc":"2.0","id":9,"#)));
+        assert!(
+            matches!(&answer, LegacyCallEvent::Answer(text, 200) if text.starts_with(r#"{"jsonrpc":"2.0","id":9,"#))
+        );
     }
 
     #[test]
     fn what_was_not_declared_is_refused_to_the_server_and_a_ping_is_answered() {
         let call = call("tools/call", "");
         let got = receive(&call, r#"{"jsonrpc":"2.0","id":4,"method":"sampling/createMessage","params":{}}"#);
-        assert!(matches!(&got, LegacyCallEvent::Reply(text) if text.contains("-32601") && text.contains(r#""id":4"#)), "{got:?}");
+        assert!(
+            matches!(&got, LegacyCallEvent::Reply(text) if text.contains("-32601") && text.contains(r#""id":4"#)),
+            "{got:?}"
+        );
         let got = receive(&call, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
         assert_eq!(got, LegacyCallEvent::Reply(r#"{"jsonrpc":"2.0","id":"p","result":{}}"#.to_owned()));
     }
@@ -491,7 +522,9 @@ mod tests {
     #[test]
     fn a_call_that_nobody_waits_for_is_cancelled() {
         let mut call = call("tools/call", "");
-        let LegacyCallEvent::Ask(one) = receive(&call, r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{}}"#) else {
+        let LegacyCallEvent::Ask(one) =
+            receive(&call, r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{}}"#)
+        else {
             panic!("no question")
         };
         let _ = call.ask(vec![one], "s");
@@ -504,7 +537,10 @@ mod tests {
         );
         call.withdraw(&Id::parse("3").unwrap());
         assert_eq!(call.cancel().len(), 1);
-        let gone = receive(&call, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#);
+        let gone = receive(
+            &call,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#,
+        );
         assert_eq!(gone, LegacyCallEvent::Withdraw(Id::parse("3").unwrap()));
     }
 

@@ -104,7 +104,9 @@ impl LegacyServer {
         let instructions = result.member("instructions").filter(|text| text.kind() == JsonKind::String);
         Some(Self {
             version,
-            info: object("serverInfo").map_or(r#"{"name":"unknown","version":"0"}"#, SpannedValue::raw).into(),
+            info: object("serverInfo")
+                .map_or(r#"{"name":"unknown","version":"0"}"#, SpannedValue::raw)
+                .into(),
             capabilities: object("capabilities").map_or("{}", SpannedValue::raw).to_owned(),
             instructions: instructions.map(|text| text.raw().to_owned()),
         })
@@ -124,9 +126,8 @@ impl LegacyServer {
     /// Whether the server says that it can do this: a capability, and what it says inside of it is `true`.
     pub(super) fn can(&self, capability: &str, what: &str) -> bool {
         let document = Document::parse(self.capabilities.as_bytes());
-        let said = |document: &Document<'_>| {
-            Some(document.root().member(capability)?.member(what)?.raw() == "true")
-        };
+        let said =
+            |document: &Document<'_>| Some(document.root().member(capability)?.member(what)?.raw() == "true");
         document.ok().and_then(|document| said(&document)).unwrap_or(false)
     }
 
@@ -136,9 +137,11 @@ impl LegacyServer {
     /// of the modern one.
     #[must_use]
     pub fn discover_answer(&self, id: &str) -> String {
-        let versions = [version::MODERN, self.version.as_str()].map(|version| JsonQuoted(version).to_string());
+        let versions =
+            [version::MODERN, self.version.as_str()].map(|version| JsonQuoted(version).to_string());
         let capabilities = self.modern_capabilities();
-        let instructions = self.instructions.as_ref().map(|text| member("instructions", text)).unwrap_or_default();
+        let instructions =
+            self.instructions.as_ref().map(|text| member("instructions", text)).unwrap_or_default();
         let rest = joined([
             instructions.as_str(),
             &member("_meta", &format!("{{{}}}", member(meta::SERVER_INFO, &self.info))),
@@ -164,7 +167,8 @@ mod tests {
     use super::*;
 
     fn profile(meta: &str) -> CallerProfile {
-        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
         CallerProfile::of_request(&Message::parse(body.as_bytes()).unwrap())
     }
 
@@ -183,7 +187,9 @@ mod tests {
 
     #[test]
     fn a_client_is_asked_what_it_declared_and_nothing_else() {
-        let of = |capabilities: &str| profile(&format!(r#""io.modelcontextprotocol/clientCapabilities":{capabilities}"#));
+        let of = |capabilities: &str| {
+            profile(&format!(r#""io.modelcontextprotocol/clientCapabilities":{capabilities}"#))
+        };
         for (capabilities, asked) in [
             ("{}", &[][..]),
             (r#"{"elicitation":{}}"#, &["elicitation/create"]),
@@ -206,7 +212,11 @@ mod tests {
         let answer = br#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"tasks":{"list":{}}},"serverInfo":{"name":"s","version":"1"},"instructions":"Be \"kind\"."}}"#;
         let server = LegacyServer::read(&Message::parse(answer).unwrap()).unwrap();
         assert_eq!(server.version(), "2025-06-18");
-        assert!(server.can("tools", "listChanged") && !server.can("tools", "x") && !server.can("prompts", "listChanged"));
+        assert!(
+            server.can("tools", "listChanged")
+                && !server.can("tools", "x")
+                && !server.can("prompts", "listChanged")
+        );
         assert_eq!(
             server.discover_answer("\"d\""),
             r#"{"jsonrpc":"2.0","id":"d","result":{"resultType":"complete","supportedVersions":["2026-07-28","2025-06-18"],"capabilities":{"tools":{"listChanged":true}},"instructions":"Be \"kind\".","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}},"ttlMs":0,"cacheScope":"private"}}"#

@@ -30,16 +30,16 @@ mod legacy_call;
 mod subscription;
 
 // and a legacy caller in front of a modern server.
-// mod bridged_session;
-// mod modern_call;
-// mod listening;
+mod bridged_session;
+mod modern_call;
+mod listening;
 
-// pub use bridged_session::BridgedSession;
+pub use bridged_session::BridgedSession;
 pub use era::ProbedEra;
 pub use legacy_call::{LegacyCall, LegacyCallEvent, request_digest};
 pub use legacy_server::{CallerProfile, LegacyServer, initialized_notification};
-// pub use listening::{ListenEvent, ListenStream, ListeningFilter};
-// pub use modern_call::{ModernCall, ModernCallEvent, ModernQuestion, QuestionAnswer};
+pub use listening::{ListenEvent, ListenStream, ListeningFilter};
+pub use modern_call::{ModernCall, ModernCallEvent, ModernQuestion, QuestionAnswer};
 pub use question::Question;
 pub use sealed::{MAX_REPLICA_BYTES, PendingCallId, SealedCallError};
 pub use subscription::Subscription;

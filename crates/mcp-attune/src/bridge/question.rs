@@ -34,7 +34,10 @@ pub(super) fn read_server_request(request: &Message<'_>, profile: &CallerProfile
     let id = request.id()?;
     let method = request.method()?.decode()?;
     if method == PING {
-        return Some(ServerRequest::Answer(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, id.raw())));
+        return Some(ServerRequest::Answer(format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#,
+            id.raw()
+        )));
     }
     let known = Id::read(id).filter(|_| profile.answers(&method));
     let Some(known) = known else {
@@ -51,15 +54,24 @@ pub(super) fn read_server_request(request: &Message<'_>, profile: &CallerProfile
 /// Returns the parameters without the id that ties a URL to a later notification, which the modern era has not.
 pub(super) fn modern_params(params: SpannedValue<'_>) -> String {
     let kept = params.members().filter(|(name, _)| !name.is("elicitationId") && !name.is("task"));
-    let kept: Vec<_> = kept.map(|(name, value)| format!("\"{}\":{}", name.as_written(), value.raw())).collect();
-    if params.kind() == JsonKind::Object { format!("{{{}}}", kept.join(",")) } else { params.raw().to_owned() }
+    let kept: Vec<_> =
+        kept.map(|(name, value)| format!("\"{}\":{}", name.as_written(), value.raw())).collect();
+    if params.kind() == JsonKind::Object {
+        format!("{{{}}}", kept.join(","))
+    } else {
+        params.raw().to_owned()
+    }
 }
 
 impl Question {
     /// Returns the entry of `inputRequests`, whose key is written so.
     pub(super) fn input_request(&self, key: &str) -> String {
         let params = self.params.as_ref().map(|params| format!(",{}", member("params", params)));
-        let request = format!("{{{}{}}}", member("method", &JsonQuoted(&self.method).to_string()), params.unwrap_or_default());
+        let request = format!(
+            "{{{}{}}}",
+            member("method", &JsonQuoted(&self.method).to_string()),
+            params.unwrap_or_default()
+        );
         member(key, &request)
     }
 

@@ -6,8 +6,8 @@
 use mcp_attune_wire::json::SpannedValue;
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::protocol::method::{
-    PROMPTS_LIST_CHANGED, RESOURCES_LIST_CHANGED, RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE, RESOURCES_UPDATED,
-    SUBSCRIPTIONS_ACKNOWLEDGED, TOOLS_LIST_CHANGED,
+    PROMPTS_LIST_CHANGED, RESOURCES_LIST_CHANGED, RESOURCES_SUBSCRIBE, RESOURCES_UNSUBSCRIBE,
+    RESOURCES_UPDATED, SUBSCRIPTIONS_ACKNOWLEDGED, TOOLS_LIST_CHANGED,
 };
 
 use super::legacy_server::LegacyServer;
@@ -40,10 +40,15 @@ impl Subscription {
     #[must_use]
     pub fn read(message: &Message<'_>, server: &LegacyServer) -> Option<Self> {
         let filter = message.param("notifications");
-        let wants = |name: &str| filter.and_then(|filter| filter.member(name)).is_some_and(|value| value.raw() == "true");
+        let wants = |name: &str| {
+            filter.and_then(|filter| filter.member(name)).is_some_and(|value| value.raw() == "true")
+        };
         let lists = LISTS.map(|(name, capability, _)| wants(name) && server.can(capability, "listChanged"));
         let uris = filter.and_then(|filter| filter.member("resourceSubscriptions"));
-        let uris = uris.filter(|_| server.can("resources", "subscribe")).into_iter().flat_map(SpannedValue::elements);
+        let uris = uris
+            .filter(|_| server.can("resources", "subscribe"))
+            .into_iter()
+            .flat_map(SpannedValue::elements);
         let uris = uris.filter(|uri| uri.text().is_some()).take(MAX_RESOURCES);
         let resources = uris.map(|uri| uri.raw().to_owned()).collect();
         Some(Self { id: message.id()?.raw().to_owned(), lists, resources })
@@ -118,7 +123,10 @@ impl Subscription {
     #[must_use]
     pub fn closing_answer(&self) -> String {
         let id = member(meta::SUBSCRIPTION_ID, &self.id);
-        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","_meta":{{{id}}}}}}}"#, self.id)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","_meta":{{{id}}}}}}}"#,
+            self.id
+        )
     }
 }
 
@@ -127,7 +135,9 @@ mod tests {
     use super::*;
 
     fn server(capabilities: &str) -> LegacyServer {
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}}}"#);
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"2025-11-25","capabilities":{capabilities}}}}}"#
+        );
         LegacyServer::read(&Message::parse(answer.as_bytes()).unwrap()).unwrap()
     }
 
@@ -155,7 +165,9 @@ mod tests {
 
     #[test]
     fn the_caller_hears_what_it_listens_for_under_its_own_id() {
-        let all = server(r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true}}"#);
+        let all = server(
+            r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true}}"#,
+        );
         let subscription = Subscription::read(&Message::parse(LISTEN).unwrap(), &all).unwrap();
         let heard = |text: &str| subscription.notification(&Message::parse(text.as_bytes()).unwrap());
         let id = r#""_meta":{"io.modelcontextprotocol/subscriptionId":"l"}"#;

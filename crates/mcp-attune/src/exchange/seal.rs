@@ -160,7 +160,11 @@ impl IdSeal {
     }
 
     /// What the id of a bridged session carries, of at most `most` bytes; none where it is not sealed at all.
-    pub(crate) fn open_bridged_session(&self, id: &[u8], most: usize) -> Result<Option<Vec<u8>>, UnsealError> {
+    pub(crate) fn open_bridged_session(
+        &self,
+        id: &[u8],
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, UnsealError> {
         self.open(SealPurpose::BridgedSession, id, most)
     }
 
@@ -169,7 +173,11 @@ impl IdSeal {
     }
 
     /// What the state of a call that waits for input carries, of at most `most` bytes; none where it is not sealed at all.
-    pub(crate) fn open_pending_call(&self, state: &[u8], most: usize) -> Result<Option<Vec<u8>>, UnsealError> {
+    pub(crate) fn open_pending_call(
+        &self,
+        state: &[u8],
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, UnsealError> {
         self.open(SealPurpose::PendingCall, state, most)
     }
 
