@@ -60,6 +60,7 @@ mod probe;
 pub mod upstream;
 
 mod auth;
+mod bridge;
 mod child;
 mod server_check;
 mod tally;

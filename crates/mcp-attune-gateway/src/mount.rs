@@ -15,6 +15,7 @@ use tower_layer::Layer;
 
 use crate::Body;
 use crate::auth::{TokenOutcome, TokenVerifier};
+use crate::bridge::CallerIdentity;
 use crate::metrics::Meter;
 use crate::probe::probe;
 use crate::refusal;
@@ -59,6 +60,11 @@ impl MountedUpstream {
         if let Some(tokens) = &self.tokens {
             // Boxed, because most mounts have none, and every call would have room for it.
             Box::pin(self.note_claims(tokens, &mut request)).await;
+        }
+        if self.upstream.upstream().needs_identity()
+            && let Some(identity) = self.rules.caller_hash(request.headers(), request.uri())
+        {
+            request.extensions_mut().insert(CallerIdentity(identity));
         }
         if let Some(reply) = self.upstream.upstream().refuse(&request) {
             return Ok(tally.answered(refusal::render_reply(&reply), RequestOutcome::of_reply(&reply)));

@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use crate::Body;
 use crate::access::AccessLog;
 use crate::auth::TokenVerifier;
+use crate::bridge::{BridgeOptions, BridgedUpstream};
 use crate::child::{self, ChildRegistry};
 use crate::config::{self, Config, HeaderAgreementSetting, UnknownSchemaSetting, UpstreamTarget};
 use crate::dispatch::Dispatch;
@@ -57,6 +58,10 @@ pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack
         let meter = shared.metrics.meter(&mount.name);
         // The upstream: a server over HTTP, or a program that the gateway starts.
         let upstream = upstream(config, mount, shared)?;
+        // Gives callers of one era of MCP a server of the other. It is next to the upstream, so that the rules see both
+        // alike.
+        let upstream: Arc<dyn Upstream> =
+            Arc::new(BridgedUpstream::new(upstream, bridge_options(config, mount, shared)));
         routes.push(route(mount, &*upstream));
         // Counts how long the upstream takes and how it fails. It is next to the upstream, so that requests of the
         // rules' own, such as listings, are counted too.
@@ -255,6 +260,18 @@ fn tokens(mount: &config::MountConfig) -> Result<Option<TokenVerifier>, StackErr
     verifier.map_err(|why| StackError::Auth { mount: mount.name.clone(), why })
 }
 
+/// Collects how a mount is bridged.
+fn bridge_options(config: &Config, mount: &config::MountConfig, shared: &SharedState) -> BridgeOptions {
+    BridgeOptions {
+        settings: config.bridge.clone(),
+        era: mount.upstream.as_ref().map_or_else(Default::default, |upstream| upstream.era),
+        seal: seal(session_keys(config, &shared.keys), &mount.name),
+        max_answer: config.limits.answer,
+        max_event: config.limits.event,
+        share: config.limits.share,
+    }
+}
+
 /// Collects what the router has to know of a mount.
 fn route(mount: &config::MountConfig, upstream: &dyn Upstream) -> MountRoute {
     let endpoint = upstream.endpoint().map(str::to_owned);
@@ -295,6 +312,7 @@ fn settings(
     settings.policy = mount.headers.policy();
     settings.introduce = false;
     settings.attach_message = upstream.is_program();
+    settings.attach_caller_body = true;
     settings.report_only = mount.headers.agree == HeaderAgreementSetting::Report;
     settings.offer = config.offer(Some(mount), watcher);
     settings.limits.body = config.limits.body;

@@ -36,3 +36,11 @@ impl AttachedMessage {
         self.era
     }
 }
+
+/// The body of a request as its caller wrote it.
+///
+/// The layer puts it into the extensions of a request whose body it changes, if
+/// [`Settings::attach_caller_body`](crate::Settings::attach_caller_body) asks for it: for a service that has to
+/// know whether two requests of a caller are the same.
+#[derive(Clone, Debug)]
+pub struct CallerBody(pub Bytes);

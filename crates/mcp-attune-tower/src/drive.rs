@@ -23,7 +23,7 @@ use mcp_attune_wire::reply::Reply;
 
 use crate::admit::{admit, read_body};
 use crate::answer::adapt_response;
-use crate::attached_message::AttachedMessage;
+use crate::attached_message::{AttachedMessage, CallerBody};
 use crate::body::{Body, full};
 use crate::inner::McpHttpService;
 use crate::library;
@@ -79,6 +79,9 @@ pub(crate) async fn drive<S: McpHttpService>(
     }
     if let Some(attached) = attached {
         parts.extensions.insert(attached);
+    }
+    if changed.is_some() && mount.settings.attach_caller_body {
+        parts.extensions.insert(CallerBody(body.clone()));
     }
     let asked = ResponseAdapter::new(answering, mount, identity, account.clone());
     call_service(inner, mount, Request::from_parts(parts, full(changed.unwrap_or(body))), caller, asked).await

@@ -135,7 +135,7 @@ mod drive;
 mod layer;
 pub mod relay;
 
-pub use attached_message::AttachedMessage;
+pub use attached_message::{AttachedMessage, CallerBody};
 pub use body::{Body, BoxError, boxed, full};
 pub use failed::HttpFailure;
 pub use held::BufferBudget;

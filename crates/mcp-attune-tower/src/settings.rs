@@ -54,6 +54,9 @@ pub struct Settings {
     /// of each request that is forwarded unchanged: for a service that would have to parse it again. Off by
     /// default.
     pub attach_message: bool,
+    /// Whether the body as the caller wrote it, a [`CallerBody`](crate::CallerBody), is put into the extensions of each
+    /// request whose body the rules change. Off by default.
+    pub attach_caller_body: bool,
 }
 
 impl Default for Settings {
@@ -69,6 +72,7 @@ impl Default for Settings {
             seal: None,
             introduce: true,
             attach_message: false,
+            attach_caller_body: false,
         }
     }
 }

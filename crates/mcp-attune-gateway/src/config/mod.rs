@@ -56,6 +56,7 @@ mod clients;
 mod callers;
 mod server;
 mod auth;
+mod bridge;
 mod tools;
 
 mod upstream;
@@ -75,6 +76,7 @@ use mcp_attune_files::FileWatcher;
 use toml::de::DeTable;
 
 pub use auth::AuthConfig;
+pub use bridge::{AnonymousCallers, BridgeConfig};
 pub use callers::{CallerHeadersConfig, CallersConfig, ProfileSetting};
 pub(crate) use choice::nearest_name;
 pub use context::{
@@ -95,7 +97,9 @@ pub use tools::{
     BindingConfig, BindingSourceSetting, FieldBinding, InstantFormatSetting, IntervalBinding,
     IntervalBindingPart, IntervalEndSetting, ToolConfig,
 };
-pub use upstream::{ChildConfig, SecretEnv, UnknownPaths, UpstreamConfig, UpstreamTarget, UpstreamUrlError};
+pub use upstream::{
+    ChildConfig, SecretEnv, UnknownPaths, UpstreamConfig, UpstreamEra, UpstreamTarget, UpstreamUrlError,
+};
 
 use mcp_attune_wire::agree::{LanguageHeaderPolicy, OnMissingParam};
 
@@ -119,6 +123,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// `[session]`: the keys that seal the ids of legacy sessions.
     pub session: SessionConfig,
+    /// `[bridge]`: callers of one era of MCP in front of servers of the other.
+    pub bridge: BridgeConfig,
     /// The upstreams: at least one, each at a path of its own.
     pub mounts: Vec<MountConfig>,
 }
@@ -171,6 +177,7 @@ impl Default for Config {
             server: ServerConfig::default(),
             limits: LimitsConfig::default(),
             session: SessionConfig::default(),
+            bridge: BridgeConfig::default(),
             mounts: vec![MountConfig::default()],
         }
     }
@@ -306,6 +313,7 @@ impl Config {
             server: reader.table("server", base.server, ServerConfig::read),
             limits: reader.table("limits", base.limits, LimitsConfig::read),
             session: reader.table("session", base.session, SessionConfig::read),
+            bridge: reader.table("bridge", base.bridge, BridgeConfig::read),
             mounts: mount::read(reader),
         }
     }

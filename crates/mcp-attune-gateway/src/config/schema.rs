@@ -11,13 +11,14 @@ use std::sync::OnceLock;
 use mcp_attune::clients::{ClientAtlas, ReadField};
 use serde_json::{Map, Value, json};
 
+use super::bridge::AnonymousCallers;
 use super::callers::ProfileSetting;
 use super::choice::KeywordSetting;
 use super::context::{ContextFieldSetting, CoordinatesSetting, ForwardPlacementSetting, PastSetting};
 use super::headers::{HeaderAgreementSetting, UnknownSchemaSetting};
 use super::locales::TranslateSetting;
 use super::tools::{BindingSourceSetting, InstantFormatSetting, IntervalEndSetting, IntervalSide};
-use super::upstream::UnknownPaths;
+use super::upstream::{UnknownPaths, UpstreamEra};
 use super::{HttpImplementation, LanguageHeaderPolicy, LogFormat, LogLevelSetting, OnMissingParam};
 
 /// The `$id` of the schema.
@@ -38,6 +39,7 @@ pub fn schema() -> Value {
         ("server", server()),
         ("limits", limits()),
         ("session", session()),
+        ("bridge", bridge()),
     ];
     properties.extend(server_properties());
     properties.extend(settings());
@@ -170,6 +172,30 @@ fn session() -> Value {
     table("The keys that seal session ids.", [("keys", keys.with("minItems", json!(1)))])
 }
 
+/// `[bridge]`.
+fn bridge() -> Value {
+    let sessions = json!({
+        "type": "integer", "minimum": 1, "maximum": 1_000_000,
+        "description": "How many sessions may be open at legacy servers for modern callers.",
+    });
+    let advertise = text("Where other replicas reach this one, without a path.");
+    table(
+        "Callers of one era of MCP in front of servers of the other.",
+        [
+            ("sessions", sessions.default(1000)),
+            ("session_idle", duration("How long such a session is kept without a call.").default("10 min")),
+            ("probe", duration("For a server to say which era it speaks.").default("5 s")),
+            ("input_wait", duration("For a caller to answer what it was asked.").default("5 min")),
+            (
+                "anonymous",
+                choice::<AnonymousCallers>("Whether callers without credentials share a session.")
+                    .default("share"),
+            ),
+            ("advertise", advertise.with("pattern", json!("^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]+/?$"))),
+        ],
+    )
+}
+
 /// `[upstream]`: either `url` or `command`, and settings of programs only beside `command`.
 fn upstream() -> Value {
     let env = json!({
@@ -209,6 +235,7 @@ fn upstream() -> Value {
                 )
                 .default("well-known"),
             ),
+            ("era", choice::<UpstreamEra>("Which era of MCP it speaks; it is asked, or not.").default("auto")),
         ],
     );
     upstream.join(rule);

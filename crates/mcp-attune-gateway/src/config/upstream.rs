@@ -22,6 +22,8 @@ pub struct UpstreamConfig {
     /// What happens to requests for other paths than the endpoint. Without effect for a program, which has no
     /// paths.
     pub unknown_paths: UnknownPaths,
+    /// Which era of MCP it speaks.
+    pub era: UpstreamEra,
 }
 
 /// How an upstream is reached.
@@ -91,6 +93,18 @@ choices! {
     }
 }
 
+choices! {
+    /// Which era of MCP an upstream speaks. Rules: X1.
+    pub UpstreamEra {
+        /// It is asked.
+        Auto = "auto",
+        /// 2026-07-28 and after. It is not asked.
+        Modern = "modern",
+        /// 2025-11-25 and before. It is not asked.
+        Legacy = "legacy",
+    }
+}
+
 impl UpstreamConfig {
     /// Makes an upstream at a URL, with everything else as it is by default.
     ///
@@ -108,7 +122,11 @@ impl UpstreamConfig {
     /// without a fragment.
     pub fn http(url: &str) -> Result<Self, UpstreamUrlError> {
         let uri = parse_url(url).map_err(UpstreamUrlError)?;
-        Ok(Self { target: UpstreamTarget::Http(uri), unknown_paths: UnknownPaths::default() })
+        Ok(Self {
+            target: UpstreamTarget::Http(uri),
+            unknown_paths: UnknownPaths::default(),
+            era: UpstreamEra::default(),
+        })
     }
 
     /// Makes an upstream that is a program with arguments, with everything else as it is by default.
@@ -130,7 +148,11 @@ impl UpstreamConfig {
             children: 16,
             child_idle: Duration::from_secs(10 * 60),
         };
-        Self { target: UpstreamTarget::Stdio(child), unknown_paths: UnknownPaths::default() }
+        Self {
+            target: UpstreamTarget::Stdio(child),
+            unknown_paths: UnknownPaths::default(),
+            era: UpstreamEra::default(),
+        }
     }
 
     /// Reads the table: either `url` or `command`. Settings of programs beside a `url` are findings. `None`
@@ -142,6 +164,7 @@ impl UpstreamConfig {
         let uri = reader.optional("url", |value| parse_url(text(value)?));
         let command = reader.string_array("command");
         let unknown_paths = reader.choice("unknown_paths", UnknownPaths::default());
+        let era = reader.choice("era", UpstreamEra::default());
         let env = env(reader);
         let inherit_env = reader.optional("inherit_env", flag);
         let children = reader.optional("children", |value| parse_count(value, 10_000));
@@ -178,7 +201,7 @@ impl UpstreamConfig {
                 })
             }
         };
-        Some(Self { target: target?, unknown_paths })
+        Some(Self { target: target?, unknown_paths, era })
     }
 }
 

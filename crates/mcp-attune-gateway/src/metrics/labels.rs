@@ -93,6 +93,16 @@ pub(super) struct TokenLabels {
     pub(super) outcome: &'static str,
 }
 
+/// Labels of `attune_bridged_total`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+pub(super) struct BridgeLabels {
+    pub(super) mount: Arc<str>,
+    /// The era of the caller: `modern` or `legacy`.
+    pub(super) caller: &'static str,
+    /// The era of the server.
+    pub(super) server: &'static str,
+}
+
 /// Labels of `attune_reloads_total`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 pub(super) struct ReloadLabels {

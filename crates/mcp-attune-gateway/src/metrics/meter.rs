@@ -9,8 +9,8 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::Metrics;
 use super::labels::{
-    AssumedLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels,
-    RequestLabels, TokenLabels, ToolLabels,
+    AssumedLabels, BridgeLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels,
+    RefusalLabels, RequestLabels, TokenLabels, ToolLabels,
 };
 use crate::access::AccessLog;
 use crate::health::{UpstreamHealth, UpstreamState};
@@ -192,6 +192,12 @@ impl Meter {
     pub(crate) fn token(&self, outcome: &'static str) {
         let labels = TokenLabels { mount: self.0.mount.clone(), outcome };
         self.0.metrics.tokens.get_or_create(&labels).inc();
+    }
+
+    /// Counts a request of a caller of one era to a server of the other. Rules: X1.
+    pub(crate) fn bridged(&self, caller: &'static str, server: &'static str) {
+        let labels = BridgeLabels { mount: self.0.mount.clone(), caller, server };
+        self.0.metrics.bridged.get_or_create(&labels).inc();
     }
 
     /// Counts templates that failed for an answer.

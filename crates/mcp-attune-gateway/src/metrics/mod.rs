@@ -34,8 +34,8 @@ pub(crate) use meter::{Meter, other_tool};
 use crate::access::AccessLog;
 use crate::listen::ListenerMetrics;
 use labels::{
-    AssumedLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels,
-    ReloadLabels, RequestLabels, TokenLabels, ToolLabels,
+    AssumedLabels, BridgeLabels, ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels,
+    RefusalLabels, ReloadLabels, RequestLabels, TokenLabels, ToolLabels,
 };
 
 /// The content type of [`Metrics::text`].
@@ -78,6 +78,8 @@ pub(crate) struct Metrics {
     assumed: Family<AssumedLabels, Counter>,
     /// `attune_tokens_total`: tokens that were looked at for what they say of their callers.
     tokens: Family<TokenLabels, Counter>,
+    /// `attune_bridged_total`: requests between the eras of MCP.
+    bridged: Family<BridgeLabels, Counter>,
     /// `attune_reloads_total`: changes of the configuration file.
     reloads: Family<ReloadLabels, Counter>,
     /// `attune_calls`: requests that run, open streams included.
@@ -117,6 +119,7 @@ impl Metrics {
             template_faults: Family::default(),
             assumed: Family::default(),
             tokens: Family::default(),
+            bridged: Family::default(),
             reloads: Family::default(),
             running: Gauge::default(),
             traffic: ListenerMetrics::default(),
@@ -211,6 +214,11 @@ impl Metrics {
             "tokens",
             "Tokens that were looked at for what they say of their callers; all but outcome=\"verified\" said nothing",
             self.tokens.clone(),
+        );
+        registry.register(
+            "bridged",
+            "Requests of callers of one era of MCP to servers of the other",
+            self.bridged.clone(),
         );
         registry.register(
             "reloads",

@@ -73,6 +73,11 @@ pub(crate) trait Upstream: fmt::Debug + Send + Sync {
     /// Returns what the log calls the server, without anything secret.
     fn name(&self) -> String;
 
+    /// Whether requests have to say which caller they are of, as a `CallerIdentity` in their extensions.
+    fn needs_identity(&self) -> bool {
+        false
+    }
+
     /// Whether it is a program that the gateway starts. One that runs is not probed again, and gets messages
     /// as the layer has read them.
     fn is_program(&self) -> bool {

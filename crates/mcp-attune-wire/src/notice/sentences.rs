@@ -196,6 +196,11 @@ notices! {
     "session-missing" SessionMissing =>
         "Mcp-Session-Id is missing",
         hint: "begin with `initialize`, and send what it answers";
+    "call-not-waiting" CallNotWaiting =>
+        "no call waits for this input: it was answered, took too long, or ran on a gateway that is gone",
+        hint: "call again";
+    "not-bridged" NotBridged { method: NoticeText } =>
+        "{method} has no counterpart in the era of MCP that the server speaks";
     "event-unknown" EventUnknown =>
         "Last-Event-ID names no event that is known here",
         hint: "the stream it was on cannot be resumed";

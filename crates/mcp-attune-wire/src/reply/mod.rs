@@ -43,7 +43,7 @@ use crate::json::JsonQuoted;
 use crate::message::{JsonParseError, Message};
 use crate::notice::Notice;
 use crate::protocol::code::{
-    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION, http_status,
 };
 
@@ -100,6 +100,24 @@ impl Reply {
     #[cold]
     pub fn invalid_request(id: &str, notice: Notice) -> Self {
         Self::error(INVALID_REQUEST, Some(id), notice, &"")
+    }
+
+    /// A request whose parameters are for nothing that is known here. `id` is the request's, as written.
+    ///
+    /// Rules: X3.
+    #[must_use]
+    #[cold]
+    pub fn invalid_params(id: Option<&str>, notice: Notice) -> Self {
+        Self { rules: vec!["X3"], ..Self::error(INVALID_PARAMS, id, notice, &"") }
+    }
+
+    /// A request of a method that cannot be had from this server. `id` is the request's, as written.
+    ///
+    /// Rules: X6.
+    #[must_use]
+    #[cold]
+    pub fn method_not_found(id: &str, notice: Notice) -> Self {
+        Self { rules: vec!["X6"], ..Self::error(METHOD_NOT_FOUND, Some(id), notice, &"") }
     }
 
     /// The `Mcp-Session-Id` of a legacy request is none that was given out here. `id` is the request's, as written.

@@ -11,7 +11,7 @@ use mcp_attune_wire::protocol::version;
 
 use super::members::{joined, member};
 use super::sealed::SealedCallError;
-use crate::exchange::IdSeal;
+use crate::exchange::{BRIDGE_PREFIX, IdSeal};
 
 /// What a legacy client said when it began its session.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,6 +105,12 @@ impl BridgedSession {
     #[must_use]
     pub fn seal(&self, seal: &IdSeal) -> Option<String> {
         seal.seal_bridged_session(self.encode().as_bytes())
+    }
+
+    /// Whether a session id is one of a bridged session, or looks like one.
+    #[must_use]
+    pub fn is_sealed(id: &[u8]) -> bool {
+        id.starts_with(BRIDGE_PREFIX)
     }
 
     /// Opens a session id; `None` where it is none of a bridged session.

@@ -97,10 +97,12 @@ impl LegacyCall {
         Some((Self { number, ids, method, log_level, profile, server_info, asked, open }, text))
     }
 
-    /// Returns the level of log messages that the request asks for, as a legacy session is told it.
+    /// Returns the level of log messages that the request asks for, as a legacy session is told it, and its rank: that of
+    /// the most verbose level is 0.
     #[must_use]
-    pub fn log_level(&self) -> Option<&'static str> {
-        LOG_LEVELS.get(self.log_level?).copied()
+    pub fn log_level(&self) -> Option<(usize, &'static str)> {
+        let rank = self.log_level?;
+        Some((rank, LOG_LEVELS.get(rank)?))
     }
 
     /// Reads a message that the server sent on the stream of this call.
@@ -458,7 +460,7 @@ mod tests {
             )
         };
         let wanting = call("tools/call", r#","io.modelcontextprotocol/logLevel":"warning""#);
-        assert_eq!(wanting.log_level(), Some("warning"));
+        assert_eq!(wanting.log_level(), Some((3, "warning")));
         assert_eq!(receive(&wanting, &log("error")), LegacyCallEvent::Notify(log("error")));
         assert_eq!(receive(&wanting, &log("info")), LegacyCallEvent::Drop);
         assert_eq!(receive(&call("tools/call", ""), &log("error")), LegacyCallEvent::Drop);

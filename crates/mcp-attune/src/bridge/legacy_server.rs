@@ -10,7 +10,7 @@ use mcp_attune_wire::handshake;
 use mcp_attune_wire::json::{JsonKind, JsonQuoted, SpannedValue};
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::protocol::method::{
-    ELICITATION_CREATE, INITIALIZE, INITIALIZED, ROOTS_LIST, SAMPLING_CREATE_MESSAGE,
+    ELICITATION_CREATE, INITIALIZE, INITIALIZED, LOGGING_SET_LEVEL, ROOTS_LIST, SAMPLING_CREATE_MESSAGE,
 };
 use mcp_attune_wire::protocol::version;
 
@@ -82,6 +82,15 @@ pub fn initialized_notification() -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{INITIALIZED}"}}"#)
 }
 
+/// Returns the request that says which log messages a session wants.
+#[must_use]
+pub fn set_level_request(level: &str, number: u64) -> String {
+    let level = JsonQuoted(level);
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{number},"method":"{LOGGING_SET_LEVEL}","params":{{"level":{level}}}}}"#
+    )
+}
+
 /// What a legacy server said when a session began.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LegacyServer {
@@ -116,6 +125,13 @@ impl LegacyServer {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
+    }
+
+    /// Whether the server sends log messages.
+    #[must_use]
+    pub fn logs(&self) -> bool {
+        let document = Document::parse(self.capabilities.as_bytes());
+        document.is_ok_and(|document| document.member("logging").is_some())
     }
 
     /// Returns who the server is, as written.

@@ -37,7 +37,7 @@ mod listening;
 pub use bridged_session::BridgedSession;
 pub use era::ProbedEra;
 pub use legacy_call::{LegacyCall, LegacyCallEvent, request_digest};
-pub use legacy_server::{CallerProfile, LegacyServer, initialized_notification};
+pub use legacy_server::{CallerProfile, LegacyServer, initialized_notification, set_level_request};
 pub use listening::{ListenEvent, ListenStream, ListeningFilter};
 pub use modern_call::{ModernCall, ModernCallEvent, ModernQuestion, QuestionAnswer};
 pub use question::Question;

@@ -59,6 +59,7 @@ pub use memory::TaskMemory;
 pub use non_post::NonPostExchange;
 pub use notice::ExchangeNotice;
 pub use request::Exchange;
+pub(crate) use seal::BRIDGE_PREFIX;
 pub use seal::{IdSeal, NoRandomness, RandomFill, SealKeys};
 
 use std::borrow::Cow;
