@@ -39,10 +39,7 @@ const STREAM_AFTER: Duration = Duration::from_secs(2);
 /// A call that runs at a modern server.
 pub(super) struct ModernCallDriver {
     bridge: Arc<Bridge>,
-    session: BridgedSession,
     call: ModernCall,
-    /// The tool that is called, where one is.
-    tool: Option<String>,
     leg: Leg,
     declared: Option<DeclaredHeaders>,
     reader: MessageReader,
@@ -81,9 +78,9 @@ impl ModernCallDriver {
     /// Sends a request to the server.
     pub(super) async fn send(
         bridge: &Arc<Bridge>,
-        session: BridgedSession,
+        session: &BridgedSession,
         call: ModernCall,
-        tool: Option<String>,
+        tool: Option<&str>,
         leg: Leg,
     ) -> Result<SentCall, HttpFailure> {
         let text = call.request().to_owned();
@@ -104,8 +101,7 @@ impl ModernCallDriver {
                 };
                 match first {
                     Some(Ok(first)) if is_mismatch(&first) => {
-                        declared =
-                            find_declared(bridge, &session, tool.as_deref().unwrap_or_default(), &leg).await;
+                        declared = find_declared(bridge, session, tool.unwrap_or_default(), &leg).await;
                         if declared.is_some() {
                             continue;
                         }
@@ -119,9 +115,7 @@ impl ModernCallDriver {
             let (bridge, round, is_over) = (Arc::clone(bridge), None, false);
             return Ok(SentCall::Running(Box::new(Self {
                 bridge,
-                session,
                 call,
-                tool,
                 leg,
                 declared,
                 reader,

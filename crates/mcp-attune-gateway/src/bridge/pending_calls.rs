@@ -64,9 +64,4 @@ impl PendingCalls {
         }
         pending.remove(&number).map(|call| call.driver)
     }
-
-    /// Returns how many calls wait.
-    pub(super) fn count(&self) -> usize {
-        self.lock().len()
-    }
 }

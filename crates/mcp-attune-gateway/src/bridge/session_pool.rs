@@ -229,11 +229,6 @@ impl SessionPool {
         };
         drop(gone);
     }
-
-    /// Returns how many sessions there are.
-    pub(super) fn count(&self) -> usize {
-        lock(&self.state).count
-    }
 }
 
 impl PoolState {

@@ -10,6 +10,7 @@ use mcp_attune::bridge::{
     CallerProfile, LegacyCall, PendingCallId, ProbedEra, Question, Subscription, request_digest,
 };
 use mcp_attune_tower::{CallerBody, HttpFailure, full};
+use mcp_attune_wire::agree::{MessageRefusal, MessageRefusalReason};
 use mcp_attune_wire::handshake;
 use mcp_attune_wire::message::{Message, MessageKind};
 use mcp_attune_wire::protocol::header;
@@ -17,6 +18,7 @@ use mcp_attune_wire::protocol::method::{
     PROMPTS_GET, RESOURCES_READ, SERVER_DISCOVER, SUBSCRIPTIONS_LISTEN, TOOLS_CALL,
 };
 use mcp_attune_wire::protocol::version::MODERN;
+use mcp_attune_wire::reply::Reply;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 
@@ -28,9 +30,9 @@ use super::output::event_stream;
 use super::session::{SessionOpenError, UpstreamSession, no_room};
 use super::session_pool::{SessionKey, SessionLease};
 use super::{Bridge, BridgeRequest, CallerIdentity, answers};
-use crate::Body;
 use crate::config::AnonymousCallers;
 use crate::upstream::UpstreamError;
+use crate::{Body, refusal};
 
 /// The methods whose calls a server may ask something in the middle of.
 const ASKABLE: [&str; 3] = [TOOLS_CALL, PROMPTS_GET, RESOURCES_READ];
@@ -169,6 +171,10 @@ impl Bridge {
             // The modern era has no notifications of clients over HTTP that a legacy session could use.
             return Ok(answers::empty(StatusCode::ACCEPTED));
         };
+        let version = handshake::request_version(&message).unwrap_or_default();
+        if version != MODERN {
+            return self.answer_unknown_version(&request, &message, &version).await;
+        }
         request.meter.bridged("modern", "legacy");
         if let Some(state) = LegacyCall::state_of(&message) {
             return self.answer_retry(&request, &message, &state).await;
@@ -215,6 +221,26 @@ impl Bridge {
             let driver = LegacyCallDriver::new(call, lease, leg, answer, limits, exclusive);
             return driver.answer(&self, caller).await;
         }
+    }
+
+    /// Refuses a version that nobody here speaks, and says what can be had: the version that is bridged, and the server's.
+    ///
+    /// Rules: H14.
+    async fn answer_unknown_version(
+        &self,
+        request: &BridgeRequest,
+        message: &Message<'_>,
+        requested: &str,
+    ) -> Result<Response<Body>, HttpFailure> {
+        let lease = match self.lease(request, CallerProfile::of_request(message), false).await {
+            Ok(lease) => lease,
+            Err(SessionOpenError::Failed(failed)) => return Err(failed),
+            Err(SessionOpenError::Refused(answer)) => return Ok(*answer),
+        };
+        let supported = vec![MODERN.to_owned(), lease.session().server().version().to_owned()];
+        let refused = MessageRefusalReason::Version { requested: requested.to_owned(), supported };
+        let id = message.id().map(|id| id.raw().to_owned());
+        Ok(refusal::render_reply(&Reply::from(&MessageRefusal { id, refused })))
     }
 
     /// Answers a retry with what its call says next.

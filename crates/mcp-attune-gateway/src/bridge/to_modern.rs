@@ -42,11 +42,6 @@ impl Bridge {
         let body = request.body.clone();
         let message = Message::parse(&body).ok().filter(correlate::begins_session);
         let Some(message) = message else { return self.pass(request).await };
-        if self.era.known() == Some(KnownEra::Modern) && !self.era.is_asked() {
-            if let Some(answer) = self.begin_session(&request, &message).await? {
-                return Ok(answer);
-            }
-        }
         let (head, requester, meter) = (request.head.clone(), request.requester, request.meter.clone());
         let again = BridgeRequest { head, body: body.clone(), requester, meter };
         let answer = self.pass(request).await?;
@@ -196,8 +191,8 @@ impl Bridge {
         let Some(call) = ModernCall::begin(message, &session, level.as_deref()) else {
             return Ok(answers::not_a_request());
         };
-        let tool = text_param("name").filter(|_| method == TOOLS_CALL).map(std::borrow::Cow::into_owned);
-        match ModernCallDriver::send(self, session, call, tool, request.leg(self)).await? {
+        let tool = text_param("name").filter(|_| method == TOOLS_CALL);
+        match ModernCallDriver::send(self, &session, call, tool.as_deref(), request.leg(self)).await? {
             SentCall::Running(driver) => driver.answer(session_id).await,
             SentCall::Refused(answer) => Ok(answer),
         }

@@ -26,7 +26,8 @@ async fn listening(more: &str) -> (Running, mpsc::UnboundedReceiver<String>) {
         }
     })
     .await;
-    let toml = format!("default_language = 'en'\n[upstream]\nurl = 'http://{server}/mcp'\n{more}");
+    let toml =
+        format!("default_language = 'en'\n[upstream]\nurl = 'http://{server}/mcp'\nera = 'modern'\n{more}");
     (gateway(&toml, None).await, hears)
 }
 

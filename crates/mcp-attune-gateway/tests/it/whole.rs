@@ -60,7 +60,7 @@ fn run(gateway: Gateway, file: Option<PathBuf>) -> Running {
 }
 
 pub(crate) fn in_front_of(server: SocketAddr) -> String {
-    format!("default_language = 'en'\n[upstream]\nurl = 'http://{server}/mcp'\n")
+    format!("default_language = 'en'\n[upstream]\nurl = 'http://{server}/mcp'\nera = 'modern'\n")
 }
 
 pub(crate) async fn demo() -> SocketAddr {

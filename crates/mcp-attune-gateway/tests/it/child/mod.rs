@@ -1,6 +1,7 @@
 //! Servers behind that are programs.
 
 mod addressed;
+mod bridged;
 mod faults;
 mod leaks;
 mod restarts;

@@ -174,6 +174,18 @@ impl Server {
                 ));
                 self.asked.insert(question, id.to_owned());
             }
+            // Asks as a modern server does.
+            "ask" => match message.param("inputResponses") {
+                Some(responses) => result(
+                    id,
+                    &text(&format!("{} {}", message.param("requestState").unwrap().raw(), responses.raw())),
+                ),
+                None => result(
+                    id,
+                    r#"{"resultType":"input_required","inputRequests":{"name":{"method":"elicitation/create","params":{"message":"Name?"}},"age":{"method":"elicitation/create","params":{"message":"Age?"}}},"requestState":"s1"}"#,
+                ),
+            },
+            "meta" => result(id, &text(message.param("_meta").map(SpannedValue::raw).unwrap_or("none"))),
             "capabilities" => result(id, &text(&self.capabilities)),
             "cancelled" => {
                 let (cancelled, never) = (self.cancelled.join(","), self.never);

@@ -163,15 +163,14 @@ async fn a_notification_is_202_and_what_is_no_json_415() {
 }
 
 #[tokio::test]
-async fn a_legacy_child_tells_modern_callers_what_it_speaks() {
+async fn a_legacy_child_serves_modern_callers_in_a_session() {
     for script in ["legacy", "legacy-exits", "legacy-hangs", "legacy-is-silent"] {
         let gateway = serve(script, "[limits]\nupstream_first_byte = '6 s'\n").await;
         for _ in 0..2 {
-            let (status, _, body) = call(gateway.callers, "\"mine\"", "echo", json!({})).await;
+            let (status, _, body) = call(gateway.callers, "\"mine\"", "pid", json!({})).await;
             let answer = read(&body);
-            assert_eq!((status, &answer["error"]["code"]), (400, &json!(-32022)), "{script}");
-            let expected = json!({"requested": "2026-07-28", "supported": ["2025-11-25"]});
-            assert_eq!((&answer["error"]["data"], &answer["id"]), (&expected, &json!("mine")));
+            assert_eq!((status, &answer["id"]), (200, &json!("mine")), "{script} {body}");
+            assert_eq!(answer["result"]["resultType"], "complete", "{script} {body}");
         }
         Legacy::begin(gateway.callers, json!({})).await;
     }
@@ -189,13 +188,11 @@ async fn a_version_that_the_child_does_not_speak_is_400() {
 }
 
 #[tokio::test]
-async fn a_modern_child_tells_legacy_callers_what_it_speaks() {
+async fn a_modern_child_tells_legacy_callers_without_a_session_what_it_speaks() {
     let gateway = serve("modern", "").await;
     let at = gateway.callers;
-    for (body, requested) in [
-        (hello(&json!({})), "2025-11-25"),
-        (r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#.to_owned(), "2025-03-26"),
-    ] {
+    for (body, requested) in [(r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#.to_owned(), "2025-03-26")]
+    {
         let (status, head, body) = ask(at, "POST /mcp", &ACCEPT, &body).await;
         assert_eq!((status, session_of(&head)), (400, None), "{body}");
         let error = &read(&body)["error"];
@@ -243,7 +240,10 @@ async fn a_child_gets_our_environment_or_what_it_needs_and_what_was_chosen() {
 #[tokio::test]
 async fn what_is_refused_for_the_child_is_counted() {
     let gateway = serve("legacy", "").await;
-    assert_eq!(call(gateway.callers, "1", "echo", json!({})).await.0, 400);
+    let mut headers = modern_headers("tools/list", "");
+    headers[2].1 = "2099-01-01";
+    let body = modern_text("1", "tools/list", json!({}), None).replace("2026-07-28", "2099-01-01");
+    assert_eq!(ask(gateway.callers, "POST /mcp", &headers, &body).await.0, 400);
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     assert_eq!(ask(gateway.callers, "POST /mcp", &ACCEPT, list).await.0, 400);
     crate::counted::check(

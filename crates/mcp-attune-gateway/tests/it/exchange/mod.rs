@@ -119,7 +119,7 @@ async fn through_the_gateway(case: &Case) -> Result<(), Fault> {
         let played = played.clone();
         behind(move |_, tcp| played.clone().serve(tcp)).await
     };
-    let running = start(case, &folder, &format!("{{ url = 'http://{server}/mcp' }}")).await?;
+    let running = start(case, &folder, &format!("{{ url = 'http://{server}/mcp', era = 'modern' }}")).await?;
     let mut ids = Ids::new(&case.input.sealed, GATEWAY.seals);
     let mut outcome = Ok(());
     for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {

@@ -142,7 +142,8 @@ impl Lane {
         let unknown = settings.unknown_paths.as_ref().map(|value| format!(", unknown_paths = '{value}'"));
         let unknown = unknown.unwrap_or_default();
         let server_settings = format!("server.http = '{}'\n", http.as_str());
-        let mount_settings = format!("path = '{mount}'\nupstream = {{ url = '{url}'{unknown} }}\n");
+        let mount_settings =
+            format!("path = '{mount}'\nupstream = {{ url = '{url}', era = 'modern'{unknown} }}\n");
         let toml = format!("log = 'off'\n{server_settings}[mounts.a]\n{mount_settings}");
         Self { server, gateway: gateway_here(&toml).await }
     }
