@@ -328,7 +328,7 @@ fn audits_over_http() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
-    runtime.spawn(attune_fixture::serve(listener, false, std::future::pending()));
+    runtime.spawn(attune_fixture::serve(listener, false, None, std::future::pending()));
     let names = ["test_simple_text", "test_image_content", "test_embedded_resource", "test_error_handling"];
     let options: Vec<_> = names.iter().flat_map(|name| ["--call", name]).collect();
     let shown = printed(&attune(&[&["audit", "--json", &url], &options[..]].concat()));

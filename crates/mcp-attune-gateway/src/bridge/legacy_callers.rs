@@ -6,7 +6,7 @@
 //!
 //! Rules: X4, X5.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_attune::bridge::{ListeningFilter, QuestionAnswer};
@@ -17,6 +17,9 @@ use tokio::time::Instant;
 /// How many sessions something is kept of.
 const MAX_SESSIONS: usize = 10_000;
 
+/// How many sessions that are over are remembered.
+const MAX_OVER: usize = 1024;
+
 /// What is kept of all legacy callers of a mount.
 #[derive(Debug, Default)]
 pub(super) struct LegacyCallers(Mutex<CallersState>);
@@ -26,6 +29,8 @@ struct CallersState {
     sessions: HashMap<Arc<[u8]>, CallerSession>,
     /// Questions that wait for an answer, by the random bytes in their ids.
     questions: HashMap<[u8; 16], oneshot::Sender<QuestionAnswer>>,
+    /// Sessions that their clients have ended, the last of them last.
+    over: VecDeque<Arc<[u8]>>,
     /// Calls that run, by session and id: dropping the sender cancels one.
     running: HashMap<(Arc<[u8]>, Id), oneshot::Sender<()>>,
 }
@@ -92,9 +97,18 @@ impl LegacyCallers {
         self.with_session(session, |session| session.filter.subscribe())
     }
 
-    /// Forgets a session, whose streams and calls end.
-    pub(super) fn forget(&self, session: &[u8]) {
+    /// Whether the client of a session has ended it. Only the replica that was told knows.
+    pub(super) fn is_over(&self, session: &[u8]) -> bool {
+        self.lock().over.iter().any(|over| **over == *session)
+    }
+
+    /// Ends a session with its streams and calls.
+    pub(super) fn end(&self, session: &[u8]) {
         let mut state = self.lock();
+        if state.over.len() >= MAX_OVER {
+            state.over.pop_front();
+        }
+        state.over.push_back(session.into());
         state.sessions.remove(session);
         state.running.retain(|(running, _), _| **running != *session);
     }

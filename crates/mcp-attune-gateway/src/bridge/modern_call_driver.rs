@@ -161,10 +161,7 @@ impl ModernCallDriver {
         for question in questions {
             let mut call = [0; 16];
             getrandom::fill(&mut call).map_err(|_| no_randomness())?;
-            let replica =
-                self.bridge.options.settings.advertise.as_ref().map(ToString::to_string).unwrap_or_default();
-            let id =
-                PendingCallId { call, replica }.seal(&self.bridge.options.seal).ok_or_else(no_randomness)?;
+            let id = PendingCallId(call).seal(&self.bridge.options.seal).ok_or_else(no_randomness)?;
             round.unsent.push(question.request(&id));
             round.waiting.push((question, self.bridge.callers.expect_answer(call)));
         }

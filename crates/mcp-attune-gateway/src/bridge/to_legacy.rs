@@ -12,6 +12,7 @@ use mcp_attune::bridge::{
 use mcp_attune_tower::{CallerBody, HttpFailure, full};
 use mcp_attune_wire::agree::{MessageRefusal, MessageRefusalReason};
 use mcp_attune_wire::handshake;
+use mcp_attune_wire::json::JsonString;
 use mcp_attune_wire::message::{Message, MessageKind};
 use mcp_attune_wire::protocol::header;
 use mcp_attune_wire::protocol::method::{
@@ -175,6 +176,10 @@ impl Bridge {
         if version != MODERN {
             return self.answer_unknown_version(&request, &message, &version).await;
         }
+        let name = message.method().and_then(JsonString::decode).unwrap_or_default();
+        if LegacyCall::is_legacy_only(&name) {
+            return Ok(answers::not_bridged(id.raw(), &name));
+        }
         request.meter.bridged("modern", "legacy");
         if let Some(state) = LegacyCall::state_of(&message) {
             return self.answer_retry(&request, &message, &state).await;
@@ -257,7 +262,7 @@ impl Bridge {
             return Ok(answers::no_such_call(id));
         };
         let caller = PendingCaller { identity: request.identity(), digest: request.digest(message) };
-        let Some(mut driver) = self.pending.take(pending.call, caller.identity, caller.digest) else {
+        let Some(mut driver) = self.pending.take(pending.0, caller.identity, caller.digest) else {
             return Ok(answers::no_such_call(id));
         };
         if driver.retry(message, request.leg(self)).await? {
@@ -276,9 +281,7 @@ impl Bridge {
         let no_randomness = || answers::failure(UpstreamError::Refused);
         let mut number = [0; 16];
         getrandom::fill(&mut number).map_err(|_| no_randomness())?;
-        let advertised = self.options.settings.advertise.as_ref().map(ToString::to_string);
-        let pending = PendingCallId { call: number, replica: advertised.unwrap_or_default() };
-        let state = pending.seal(&self.options.seal).ok_or_else(no_randomness)?;
+        let state = PendingCallId(number).seal(&self.options.seal).ok_or_else(no_randomness)?;
         let text = driver.call.ask(questions, &state);
         self.pending.keep(number, driver, caller.identity, caller.digest, self.options.settings.input_wait);
         Ok(text)

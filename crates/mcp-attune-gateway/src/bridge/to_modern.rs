@@ -121,11 +121,15 @@ impl Bridge {
             let asked = message.as_ref().and_then(Message::id).map(SpannedValue::raw);
             return Ok(answers::no_session(asked));
         };
+        if self.callers.is_over(&id) {
+            let message = Message::parse(&body).ok();
+            return Ok(answers::no_session(message.as_ref().and_then(Message::id).map(SpannedValue::raw)));
+        }
         match request.head.method {
             Method::POST => {}
             Method::GET => return Ok(self.open_get_stream(session, id, request.leg(&self))),
             Method::DELETE => {
-                self.callers.forget(&id);
+                self.callers.end(&id);
                 return Ok(answers::empty(StatusCode::NO_CONTENT));
             }
             _ => return Ok(answers::empty(StatusCode::METHOD_NOT_ALLOWED)),
@@ -204,7 +208,7 @@ impl Bridge {
         let pending = id.and_then(|id| PendingCallId::open(&self.options.seal, &id).ok().flatten());
         let answer = ModernQuestion::read_answer(message);
         let is_taken =
-            pending.zip(answer).is_some_and(|(pending, answer)| self.callers.answer(pending.call, answer));
+            pending.zip(answer).is_some_and(|(pending, answer)| self.callers.answer(pending.0, answer));
         if is_taken { answers::empty(StatusCode::ACCEPTED) } else { answers::no_such_call(None) }
     }
 

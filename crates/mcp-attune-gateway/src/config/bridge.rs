@@ -2,15 +2,9 @@
 
 use std::time::Duration;
 
-use http::Uri;
-
-use mcp_attune::bridge::MAX_REPLICA_BYTES;
-
 use super::choice::choices;
-use super::findings::ConfigProblem;
 use super::limits::{parse_count, parse_nonzero_time};
-use super::reader::{ConfigTableReader, text};
-use super::server::parse_url;
+use super::reader::ConfigTableReader;
 
 /// `[bridge]`: callers of one era of MCP in front of servers of the other. Rules: X1–X4.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,8 +20,6 @@ pub struct BridgeConfig {
     pub input_wait: Duration,
     /// Whether modern callers without credentials share a session. Default: they do.
     pub anonymous: AnonymousCallers,
-    /// Where other replicas reach this one, to hand on answers to questions of calls that it holds. Default: nowhere.
-    pub advertise: Option<Uri>,
 }
 
 choices! {
@@ -48,7 +40,6 @@ impl Default for BridgeConfig {
             probe: Duration::from_secs(5),
             input_wait: Duration::from_secs(5 * 60),
             anonymous: AnonymousCallers::default(),
-            advertise: None,
         }
     }
 }
@@ -62,24 +53,8 @@ impl BridgeConfig {
             probe: reader.read("probe", base.probe, parse_nonzero_time),
             input_wait: reader.read("input_wait", base.input_wait, parse_nonzero_time),
             anonymous: reader.choice("anonymous", base.anonymous),
-            advertise: reader
-                .optional("advertise", |value| parse_replica(text(value)?))
-                .or(base.advertise.clone()),
         }
     }
-}
-
-/// Parses the address of this replica: a URL without a path.
-fn parse_replica(text: &str) -> Result<Uri, ConfigProblem> {
-    let url = parse_url(text)?;
-    let hint = "write scheme, host and port only: \"http://10.0.0.7:8808\"";
-    if url.path_and_query().is_some_and(|path| path.as_str() != "/") {
-        return Err(ConfigProblem::new("has a path", hint));
-    }
-    if text.len() > MAX_REPLICA_BYTES {
-        return Err(ConfigProblem::new("is longer than 256 characters", hint));
-    }
-    Ok(url)
 }
 
 #[cfg(test)]
@@ -89,18 +64,15 @@ mod tests {
 
     #[test]
     fn each_value_is_read_and_a_bad_one_says_what_to_write() {
-        let file = "[bridge]\nsessions = 7\nsession_idle = '1 min'\nprobe = '2 s'\ninput_wait = '30 s'\nanonymous = 'apart'\nadvertise = 'http://10.0.0.7:8808'\n";
+        let file = "[bridge]\nsessions = 7\nsession_idle = '1 min'\nprobe = '2 s'\ninput_wait = '30 s'\nanonymous = 'apart'\n";
         let bridge = Config::parse(file, "x").unwrap().bridge;
         assert_eq!((bridge.sessions, bridge.anonymous), (7, AnonymousCallers::Apart));
         let times = [bridge.session_idle, bridge.probe, bridge.input_wait].map(|time| time.as_secs());
         assert_eq!(times, [60, 2, 30]);
-        assert_eq!(bridge.advertise.unwrap().to_string(), "http://10.0.0.7:8808/");
         for (line, what) in [
             ("sessions = 0", "`bridge.sessions`"),
             ("probe = '0 s'", "`bridge.probe`"),
             ("anonymous = 'none'", "`bridge.anonymous` is none of its 2 values"),
-            ("advertise = 'http://a/mcp'", "`bridge.advertise` has a path"),
-            ("advertise = '10.0.0.7'", "`bridge.advertise` is no URL"),
             ("session = 7", "there is no key `session` in [bridge]"),
         ] {
             let found = Config::parse(&format!("[bridge]\n{line}\n"), "x").unwrap_err().to_string();

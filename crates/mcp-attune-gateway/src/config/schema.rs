@@ -178,7 +178,6 @@ fn bridge() -> Value {
         "type": "integer", "minimum": 1, "maximum": 1_000_000,
         "description": "How many sessions may be open at legacy servers for modern callers.",
     });
-    let advertise = text("Where other replicas reach this one, without a path.");
     table(
         "Callers of one era of MCP in front of servers of the other.",
         [
@@ -191,7 +190,6 @@ fn bridge() -> Value {
                 choice::<AnonymousCallers>("Whether callers without credentials share a session.")
                     .default("share"),
             ),
-            ("advertise", advertise.with("pattern", json!("^[Hh][Tt][Tt][Pp][Ss]?://[^/?#]+/?$"))),
         ],
     )
 }

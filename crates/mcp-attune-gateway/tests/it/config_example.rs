@@ -64,7 +64,6 @@ fn what_is_commented_out_in_the_example_works() {
         |text: &str| assert!(Config::parse(text, "x").is_ok(), "{}", Config::parse(text, "x").unwrap_err());
     check(&with(example, &["tls"]));
     check(&with(example, &["clients"]));
-    check(&with(example, &["advertise"]));
     check(
         &with(example, &["keys"])
             .replace("keys = [\"…\"]", "keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHv8=\"]"),
@@ -100,7 +99,6 @@ fn what_is_commented_out_in_the_example_works() {
         "upstream",
         "headers",
         "clients",
-        "advertise",
     ];
     for line in all {
         assert!(known.iter().any(|key| line.starts_with(&format!("#{key} ="))), "{line} is not tried");

@@ -21,8 +21,9 @@ use mcp_attune_wire::message::{Id, Message, MessageKind, meta};
 use mcp_attune_wire::multiplex::{self, CallerRequestIds};
 use mcp_attune_wire::protocol::code;
 use mcp_attune_wire::protocol::method::{
-    CANCELLED, ELICITATION_CREATE, LOG_MESSAGE, PROGRESS, PROMPTS_LIST, RESOURCES_LIST, RESOURCES_READ,
-    RESOURCES_TEMPLATES_LIST, TOOLS_LIST,
+    CANCELLED, ELICITATION_CREATE, INITIALIZE, LOG_MESSAGE, LOGGING_SET_LEVEL, PING, PROGRESS, PROMPTS_LIST,
+    RESOURCES_LIST, RESOURCES_READ, RESOURCES_SUBSCRIBE, RESOURCES_TEMPLATES_LIST, RESOURCES_UNSUBSCRIBE,
+    TASKS_CANCEL, TASKS_GET, TASKS_LIST, TASKS_RESULT, TASKS_UPDATE, TOOLS_LIST,
 };
 use mcp_attune_wire::reply::answer_status;
 
@@ -253,6 +254,24 @@ impl LegacyCall {
     #[must_use]
     pub fn caller_id(&self) -> &str {
         self.ids.id()
+    }
+
+    /// Whether a method is one that the modern era has taken out, so that no modern caller has it from any server.
+    #[must_use]
+    pub fn is_legacy_only(method: &str) -> bool {
+        [
+            INITIALIZE,
+            LOGGING_SET_LEVEL,
+            PING,
+            RESOURCES_SUBSCRIBE,
+            RESOURCES_UNSUBSCRIBE,
+            TASKS_CANCEL,
+            TASKS_GET,
+            TASKS_LIST,
+            TASKS_RESULT,
+            TASKS_UPDATE,
+        ]
+        .contains(&method)
     }
 
     /// Returns the state that a retry brings along; `None` where the request is none.
@@ -519,6 +538,23 @@ mod tests {
         );
         let got = receive(&call, r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#);
         assert_eq!(got, LegacyCallEvent::Reply(r#"{"jsonrpc":"2.0","id":"p","result":{}}"#.to_owned()));
+    }
+
+    #[test]
+    fn methods_that_the_modern_era_has_taken_out_are_told_apart() {
+        for gone in [
+            "ping",
+            "initialize",
+            "logging/setLevel",
+            "resources/subscribe",
+            "resources/unsubscribe",
+            "tasks/list",
+        ] {
+            assert!(LegacyCall::is_legacy_only(gone), "{gone}");
+        }
+        for stays in ["tools/call", "tools/list", "completion/complete", "server/discover", "a/b", ""] {
+            assert!(!LegacyCall::is_legacy_only(stays), "{stays}");
+        }
     }
 
     #[test]

@@ -41,5 +41,5 @@ pub use legacy_server::{CallerProfile, LegacyServer, initialized_notification, s
 pub use listening::{ListenEvent, ListenStream, ListeningFilter};
 pub use modern_call::{ModernCall, ModernCallEvent, ModernQuestion, QuestionAnswer};
 pub use question::Question;
-pub use sealed::{MAX_REPLICA_BYTES, PendingCallId, SealedCallError};
+pub use sealed::{PendingCallId, SealedCallError};
 pub use subscription::Subscription;

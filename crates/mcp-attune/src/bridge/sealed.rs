@@ -1,35 +1,27 @@
-//! The `requestState` of a call that waits for input, and the ids of questions: which call it is, and which replica holds it.
+//! The `requestState` of a call that waits for input, and the ids of questions: which call it is.
 //!
-//! Everything else that a state is bound to (identity, request, time, use) is known to the replica that holds the call, so
-//! none of it has to travel.
+//! Everything else that a state is bound to (identity, request, time, use) is known to whoever holds the call, so none of it
+//! has to travel.
 //!
 //! Rules: X3, X4.
 
 use crate::exchange::IdSeal;
 
-/// The longest address of a replica that can be carried.
-pub const MAX_REPLICA_BYTES: usize = 256;
 const CALL_BYTES: usize = 16;
 
-/// A call that waits for input: its number, which nobody can guess, and the address of the replica that holds it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PendingCallId {
-    /// Random bytes.
-    pub call: [u8; CALL_BYTES],
-    /// Where other replicas reach the one that holds it; empty where the operator names no address.
-    pub replica: String,
-}
+/// A call that waits for input, by random bytes that nobody can guess.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PendingCallId(pub [u8; CALL_BYTES]);
 
 /// A state or an id that looks like one of ours and does not open: it is of other keys, or was changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SealedCallError;
 
 impl PendingCallId {
-    /// Seals it. `None` where the host has no randomness, or the address is longer than [`MAX_REPLICA_BYTES`].
+    /// Seals it. `None` where the host has no randomness.
     #[must_use]
-    pub fn seal(&self, seal: &IdSeal) -> Option<String> {
-        let fits = self.replica.len() <= MAX_REPLICA_BYTES;
-        fits.then(|| seal.seal_pending_call(&[&self.call, self.replica.as_bytes()].concat()))?
+    pub fn seal(self, seal: &IdSeal) -> Option<String> {
+        seal.seal_pending_call(&self.0)
     }
 
     /// Opens what [`seal`](Self::seal) made; `None` where the text is none of ours at all.
@@ -38,11 +30,8 @@ impl PendingCallId {
     ///
     /// [`SealedCallError`] for one that looks like ours and does not open.
     pub fn open(seal: &IdSeal, text: &str) -> Result<Option<Self>, SealedCallError> {
-        let opened = seal.open_pending_call(text.as_bytes(), CALL_BYTES + MAX_REPLICA_BYTES);
-        let Some(bytes) = opened.map_err(|_| SealedCallError)? else { return Ok(None) };
-        let (call, replica) = bytes.split_first_chunk().ok_or(SealedCallError)?;
-        let replica = String::from_utf8(replica.to_vec()).map_err(|_| SealedCallError)?;
-        Ok(Some(Self { call: *call, replica }))
+        let opened = seal.open_pending_call(text.as_bytes(), CALL_BYTES).map_err(|_| SealedCallError)?;
+        opened.map(|bytes| bytes.try_into().map(Self).map_err(|_| SealedCallError)).transpose()
     }
 }
 
@@ -60,18 +49,19 @@ mod tests {
 
     #[test]
     fn a_state_opens_with_its_keys_and_unchanged_only() {
-        for replica in ["", "http://10.0.0.7:8808"] {
-            let id = PendingCallId { call: [9; 16], replica: replica.to_owned() };
-            let state = id.seal(&seal(1)).unwrap();
-            assert_eq!(PendingCallId::open(&seal(1), &state), Ok(Some(id)));
-            assert_eq!(PendingCallId::open(&seal(2), &state), Err(SealedCallError));
-            let changed = state.replace(state.chars().last().unwrap(), "-");
-            assert_eq!(PendingCallId::open(&seal(1), &changed), Err(SealedCallError));
-        }
+        let id = PendingCallId([9; 16]);
+        let state = id.seal(&seal(1)).unwrap();
+        assert_eq!(PendingCallId::open(&seal(1), &state), Ok(Some(id)));
+        assert_eq!(PendingCallId::open(&seal(2), &state), Err(SealedCallError));
+        let mut changed = state.clone().into_bytes();
+        let last = changed.len() - 2;
+        changed[last] = if changed[last] == b'A' { b'B' } else { b'A' };
+        assert_eq!(
+            PendingCallId::open(&seal(1), std::str::from_utf8(&changed).unwrap()),
+            Err(SealedCallError)
+        );
         for other in ["", "state", "attune1.AAAA", "eyJ9"] {
             assert_eq!(PendingCallId::open(&seal(1), other), Ok(None), "{other}");
         }
-        let long = PendingCallId { call: [9; 16], replica: "r".repeat(MAX_REPLICA_BYTES + 1) };
-        assert_eq!(long.seal(&seal(1)), None);
     }
 }

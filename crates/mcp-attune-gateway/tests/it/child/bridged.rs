@@ -149,7 +149,7 @@ async fn a_call_that_gets_no_input_is_cancelled() {
     soon(async {
         loop {
             let cancelled = result(&call_as(&gateway, "Bearer a", "cancelled", json!({})).await);
-            if cancelled["cancelled"] == json!([1]) {
+            if cancelled["cancelled"].as_array().is_some_and(|numbers| numbers.len() == 1) {
                 break;
             }
         }
@@ -274,4 +274,6 @@ async fn a_bridged_session_is_its_clients_alone_and_ends() {
     assert_eq!(session.post(list).await.0, 200);
     let own = [("Mcp-Session-Id", session.id.as_str())];
     assert_eq!(ask(gateway.callers, "DELETE /mcp", &own, "").await.0, 204);
+    assert_eq!(session.post(list).await.0, 404);
+    assert_eq!(ask(gateway.callers, "DELETE /mcp", &own, "").await.0, 404);
 }

@@ -251,7 +251,7 @@ async fn what_is_refused_for_the_child_is_counted() {
         &[
             r#"attune_refusals_total{mount="default",rule="H14",enforced="true"} 1"#,
             r#"attune_refusals_total{mount="default",rule="G9",enforced="true"} 1"#,
-            r#"attune_requests_total{mount="default",method="tools/list",outcome="refused",language=""} 1"#,
+            r#"attune_requests_total{mount="default",method="tools/list",outcome="refused",language=""} 2"#,
         ],
     )
     .await;
