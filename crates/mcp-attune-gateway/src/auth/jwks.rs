@@ -381,9 +381,12 @@ mod tests {
 
     #[tokio::test]
     async fn keys_that_are_too_old_count_no_more() {
-        let issuer = TestIssuer::start(JwksTiming { keep_for: Duration::ZERO, ..TIMING }).await;
+        let zero = Duration::ZERO;
+        let issuer = TestIssuer::start(JwksTiming { keep_for: zero, retry_after: zero, ..TIMING }).await;
         issuer.has_keys(&["a"]);
         assert_eq!(issuer.find("a").await, (None, 1));
+        // A token that comes then waits for new ones.
+        assert_eq!(issuer.find("a").await, (None, 2));
     }
 
     #[tokio::test]
@@ -393,6 +396,24 @@ mod tests {
         assert_eq!(issuer.find("a").await, (None, 1));
         issuer.has_keys(&["a"]);
         assert_eq!(issuer.find("a").await, (None, 1));
+    }
+
+    #[tokio::test]
+    async fn an_issuer_that_answers_byte_by_byte_is_not_waited_for_without_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut tcp, _) = listener.accept().await.unwrap();
+            let mut byte: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n";
+            while tcp.write_all(byte).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                byte = b" ";
+            }
+        });
+        let timing = JwksTiming { fetch_timeout: Duration::from_millis(100), ..TIMING };
+        let jwks = Jwks::with_timing(&url.parse().unwrap(), timing).unwrap();
+        let found = timeout(Duration::from_secs(30), jwks.find(|_| true)).await.expect("it is waited for");
+        assert!(found.is_none());
     }
 
     #[tokio::test]
