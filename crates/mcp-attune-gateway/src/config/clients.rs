@@ -231,8 +231,8 @@ mod tests {
             assert_eq!(found("acme-desktop").as_deref(), Some(one));
             assert_eq!(found("acme-desk-lamp").as_deref(), Some(some));
             assert_eq!(found("acme-phone").as_deref(), Some(all));
-            // A whole name comes first, though the beginning is written with as many characters and a `*`.
-            let atlas = parse(&[entry(all, "acme*"), entry(one, "acme")].concat()).unwrap();
+            // A whole name comes first, even before a beginning that is written with as many characters.
+            let atlas = parse(&[entry(all, "acm*"), entry(one, "acme")].concat()).unwrap();
             assert_eq!(atlas.profile("acme", "1").unwrap().product, one);
         }
     }
