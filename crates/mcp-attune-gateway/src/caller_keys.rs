@@ -251,6 +251,7 @@ mod tests {
         for malformed in [
             "for=\"x, for=198.51.100.1",
             "for=\"x, for=\"[2001:db8::1]\"",
+            "for=\"x\\\", for=198.51.100.1",
             "for=a\"b, for=1.1.1.1",
             "",
             ", for=1.1.1.1",

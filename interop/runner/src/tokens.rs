@@ -191,10 +191,7 @@ fn shown(answer: &HttpAnswer) -> Headers {
     (answer.status, ["content-language", "vary", "cache-control"].map(|name| answer.header(name)))
 }
 
-pub(crate) fn cells(quick: bool) -> Result<Vec<Cell>> {
-    if quick {
-        return Ok(Vec::new());
-    }
+pub(crate) fn cells(_quick: bool) -> Result<Vec<Cell>> {
     let setup = Arc::new(Shared::new(TokensSetup::new));
     let cell = |name: &'static str, test: fn(&TokensSetup, &str) -> Result<Vec<String>>| {
         let setup = setup.clone();

@@ -77,8 +77,8 @@ pub(crate) struct SourcedCaller {
     pub(crate) accept: AcceptLanguage,
     pub(crate) language: Option<CallerFieldSource>,
     pub(crate) timezone: Option<(IanaTimeZone, CallerFieldSource)>,
-    /// The names of the other fields of the context.
-    pub(crate) context: Vec<&'static str>,
+    /// The names of the other fields of the context, each with the option that says it.
+    pub(crate) context: Vec<(&'static str, CallerFieldSource)>,
 }
 
 impl CallerArgs {
@@ -115,7 +115,10 @@ impl CallerArgs {
             Some(text) => context.with_user_location(parse_location(text)?),
             None => context,
         };
-        let names = context.field_names().filter(|name| *name != "timezone").collect();
+        let options = [("currentTimestamp", "--now"), ("locale", "--locale"), ("userLocation", "--location")];
+        let named = |name| options.into_iter().find(|(field, _)| *field == name);
+        let fields = context.field_names().filter_map(named);
+        let fields = fields.map(|(name, option)| (name, CallerFieldSource::Option(option))).collect();
         let profile = profile.context(context);
         let profile = profile.features(self.feature.iter().map(String::as_str)).map_err(|why| {
             let hint = why.hint().unwrap_or("see `attune features parse --help`");
@@ -126,7 +129,7 @@ impl CallerArgs {
             accept: accept.unwrap_or_default(),
             language: source,
             timezone,
-            context: names,
+            context: fields,
         })
     }
 

@@ -74,7 +74,8 @@ fn negotiation_lines(connection: &Connection, said: &SourcedCaller, result: &Val
         lines.push(format!("timezone {} ({source}), in `_meta`", zone.name()));
     }
     if !said.context.is_empty() {
-        lines.push(format!("context {}, in `_meta`", said.context.join(", ")));
+        let fields: Vec<_> = said.context.iter().map(|(name, source)| format!("{name} ({source})")).collect();
+        lines.push(format!("context {}, in `_meta`", fields.join(", ")));
     }
     lines
 }

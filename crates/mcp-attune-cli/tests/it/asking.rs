@@ -247,7 +247,7 @@ fn nothing_is_said_of_the_caller_in_a_pipe_unless_it_is_asked_for() {
     * language de-CH, en;q=0.5 (--language): the answer does not say which it is in
     * features agent (--feature); the answer has content and structuredContent
     * timezone Asia/Kathmandu (--timezone), in `_meta`
-    * context currentTimestamp, locale, userLocation, in `_meta`
+    * context currentTimestamp (--now), locale (--locale), userLocation (--location), in `_meta`
     note: the server does not negotiate content: `agent` may have no effect
     note: the answer does not say its language; `de-CH, en;q=0.5` may have had no effect
     ");

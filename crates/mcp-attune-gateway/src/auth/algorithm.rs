@@ -166,6 +166,49 @@ mod tests {
         }
     }
 
+    /// Keys on curves that openssl made, and what it signed with them, in the form of RFC 7518, 3.4.
+    const ON_CURVES: [(Algorithm, &[&str], &str); 3] = [
+        (
+            Algorithm::ES256,
+            &["X84Lxzgm_WO3MLcx6ahPCCcQUWNhP5YNJ4Oornjaaz4", "1P3pmUZHFgi6YmtpjMgcUVD88MAUapmN2kt1Z_sxxEw"],
+            "2pO63v6UYDm0dHQ8BC2lF0ll7UfwxR87n538qtXLX1bi9LI1D8n-1V5xwHneBpMNB_jjp8JhURFEar1hI9r8ow",
+        ),
+        (
+            Algorithm::ES384,
+            &[
+                "splDaRbKiAB_KYl0u2Nh-NUkz7qpQLt4bk761Lm_AdIDLZfbvuU5gIiVslxIczsr",
+                "3MCnKtF6XhTArYKXD9hu0C4TUYSxXkLXQc-Hi8CgzLjAMEjTQXwBhWEAdMDr9lMU",
+            ],
+            "esw4a4iUGu_QpH_p_pV0H-ueVIWY9u_mP-m8cuNHNu4EpngmP_kco84Q9jWMcD05TV0eqIXfqY8gc11lbSc8QnZVJmMQrBMg0aaktUQK8dZcLLuWLikhd5rmydysLm3i",
+        ),
+        (
+            Algorithm::EdDSA,
+            &["2itkHt7NOoG7PK_XGHk81Aem7RyYrSonl7RAAQNWoFA"],
+            "xuT6bGm2LXxMF1E5MsRdXy1YLd0GzWnUMOPv24X2TlZb-OiZkSconlAPMqXRy1D6CnxeQFe3ckan22604rEZAQ",
+        ),
+    ];
+
+    #[test]
+    fn verifies_what_openssl_signed_on_a_curve_and_nothing_else() {
+        install();
+        for (algorithm, point, signature) in ON_CURVES {
+            let key = match point {
+                [x, y] => DecodingKey::from_ec_components(x, y),
+                point => DecodingKey::from_ed_components(&point.concat()),
+            };
+            let key = key.unwrap();
+            assert!(verify(signature, MESSAGE, &key, algorithm).unwrap(), "{algorithm:?}");
+            assert!(!verify(signature, b"header.other", &key, algorithm).unwrap(), "{algorithm:?}");
+            for (another, _, forged) in ON_CURVES {
+                let is_good = verify(forged, MESSAGE, &key, another).unwrap_or(false);
+                assert_eq!(is_good, another == algorithm, "{algorithm:?} {another:?}");
+            }
+            // Zeros were once a good signature of everything in another implementation of ECDSA.
+            let zeros = "A".repeat(signature.len());
+            assert!(!verify(&zeros, MESSAGE, &key, algorithm).unwrap(), "{algorithm:?}");
+        }
+    }
+
     #[test]
     fn a_key_verifies_only_with_algorithms_of_its_kind() {
         install();

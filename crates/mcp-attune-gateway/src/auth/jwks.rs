@@ -2,12 +2,14 @@
 //!
 //! 1. Keys are fetched when the first token comes. After ten minutes the next token has them fetched again while it
 //!    is verified with those that are there, so that keys which the issuer withdrew do not stay.
-//! 2. A token whose key is not known has them fetched at once, because issuers rotate keys, and waits for it.
+//! 2. A token whose key is not known has them fetched at once, because issuers rotate keys, and waits for it. Where the
+//!    last try failed, nobody waits: the keys are fetched beside the requests until the issuer answers again.
 //! 3. The issuer is asked by one request at a time, and not again within ten seconds, whatever tokens come: made-up
-//!    key ids cannot make this gateway flood it, and nobody waits for an issuer that does not answer more than once in
-//!    that time.
+//!    key ids cannot make this gateway flood it.
 //! 4. Fetching takes at most three seconds, and a document at most [`MAX_DOCUMENT_BYTES`]. Redirects are not followed.
-//! 5. Where fetching fails, the keys that are there go on counting, for an hour since they were fetched.
+//! 5. Fetching goes on where the caller whose token began it hangs up: otherwise somebody who hangs up every ten seconds
+//!    could keep the keys from everybody.
+//! 6. Where fetching fails, the keys that are there go on counting, for an hour since they were fetched.
 //!
 //! Rules: A7.
 
@@ -18,6 +20,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Empty, Limited};
+use tokio::sync::OwnedMutexGuard;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::keys::{SigningKey, read_keys};
@@ -61,7 +65,7 @@ struct JwksState {
     issuer: HttpUpstream,
     known: Mutex<KnownKeys>,
     /// Held while the issuer is asked; when the last try began.
-    asking: tokio::sync::Mutex<Option<Instant>>,
+    asking: Arc<tokio::sync::Mutex<Option<Instant>>>,
 }
 
 /// The keys that were fetched last.
@@ -69,6 +73,8 @@ struct JwksState {
 struct KnownKeys {
     keys: Arc<[SigningKey]>,
     fetched: Option<Instant>,
+    /// Whether the last try to fetch them failed.
+    is_failing: bool,
 }
 
 impl KnownKeys {
@@ -89,7 +95,7 @@ impl Jwks {
         options.first_byte = timing.fetch_timeout;
         options.stream_idle = timing.fetch_timeout;
         let issuer = HttpUpstream::new(&options)?;
-        let (known, asking) = (Mutex::default(), tokio::sync::Mutex::default());
+        let (known, asking) = (Mutex::default(), Arc::default());
         Ok(Self { shared: Arc::new(JwksState { url: url.clone(), timing, issuer, known, asking }) })
     }
 
@@ -99,14 +105,43 @@ impl Jwks {
         let JwksTiming { keep_for, refresh_after, .. } = self.shared.timing;
         let known = self.shared.known();
         let has_key = known.keys.iter().any(is_wanted) && known.are_younger_than(keep_for);
-        if !has_key {
-            self.shared.fetch().await;
-        } else if !known.are_younger_than(refresh_after) {
-            let shared = Arc::clone(&self.shared);
-            tokio::spawn(async move { shared.fetch().await });
+        if !has_key && !known.is_failing {
+            self.fetch().await;
+        } else if !has_key || !known.are_younger_than(refresh_after) {
+            self.fetch_beside();
         }
         let known = if has_key { known } else { self.shared.known() };
         known.are_younger_than(keep_for).then_some(known.keys)
+    }
+
+    /// Fetches the keys and waits for it, unless somebody tried not long ago. Whoever comes while they are fetched waits
+    /// for that.
+    async fn fetch(&self) {
+        let asked = Arc::clone(&self.shared.asking).lock_owned().await;
+        if let Some(fetching) = self.begin(asked) {
+            let _ = fetching.await;
+        }
+    }
+
+    /// Has the keys fetched without waiting for it, unless that is being done or somebody tried not long ago.
+    fn fetch_beside(&self) {
+        if let Ok(asked) = Arc::clone(&self.shared.asking).try_lock_owned() {
+            self.begin(asked);
+        }
+    }
+
+    /// Begins to fetch the keys, unless somebody tried not long ago. A task of its own does it, because a caller that
+    /// hangs up takes its request's future with it.
+    fn begin(&self, mut asked: OwnedMutexGuard<Option<Instant>>) -> Option<JoinHandle<()>> {
+        if asked.is_some_and(|asked| asked.elapsed() < self.shared.timing.retry_after) {
+            return None;
+        }
+        *asked = Some(Instant::now());
+        let shared = Arc::clone(&self.shared);
+        Some(tokio::spawn(async move {
+            shared.fetch().await;
+            drop(asked);
+        }))
     }
 }
 
@@ -115,19 +150,14 @@ impl JwksState {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Fetches the keys, unless somebody tried not long ago. Whoever comes while they are fetched waits for that.
     async fn fetch(&self) {
-        let mut asked = self.asking.lock().await;
-        if asked.is_some_and(|asked| asked.elapsed() < self.timing.retry_after) {
-            return;
-        }
-        *asked = Some(Instant::now());
         let fetched = timeout(self.timing.fetch_timeout, self.ask()).await.unwrap_or(Err(JwksError::Timeout));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.is_failing = fetched.is_err();
         match fetched {
             Ok(keys) => {
                 tracing::debug!(url = %self.url, keys = keys.len(), "fetched the keys that sign tokens");
-                let known = KnownKeys { keys: keys.into(), fetched: Some(Instant::now()) };
-                *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+                (known.keys, known.fetched) = (keys.into(), Some(Instant::now()));
             }
             Err(why) => tracing::warn!(
                 url = %self.url,
@@ -186,7 +216,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -207,21 +237,24 @@ mod tests {
             let (count, said) = (Arc::clone(&asked), Arc::clone(&answer));
             tokio::spawn(async move {
                 loop {
-                    let (mut tcp, _) = listener.accept().await.unwrap();
-                    let mut head = [0; 4096];
-                    let length = tcp.read(&mut head).await.unwrap();
-                    let head = String::from_utf8_lossy(&head[..length]).into_owned();
-                    assert!(head.starts_with("GET /keys?v=1 HTTP/1.1\r\n"), "{head}");
-                    count.fetch_add(1, Ordering::SeqCst);
-                    let said = said.lock().unwrap().clone();
-                    if said.is_empty() {
-                        std::mem::forget(tcp);
-                    } else {
-                        let _ = tcp.write_all(said.as_bytes()).await;
-                    }
+                    let (tcp, _) = listener.accept().await.unwrap();
+                    tokio::spawn(answer_once(tcp, Arc::clone(&count), Arc::clone(&said)));
                 }
             });
             Self { jwks: Jwks::with_timing(&url.parse().unwrap(), timing).unwrap(), asked, answer }
+        }
+
+        fn says_nothing(&self) {
+            self.answer.lock().unwrap().clear();
+        }
+
+        fn times_asked(&self) -> usize {
+            self.asked.load(Ordering::SeqCst)
+        }
+
+        fn knows(&self, id: &str) -> bool {
+            let known = self.jwks.shared.known();
+            known.keys.iter().any(|key| key.fits(Some(id), jsonwebtoken::Algorithm::EdDSA))
         }
 
         fn says(&self, status: &str, body: &str) {
@@ -244,8 +277,35 @@ mod tests {
         async fn find(&self, id: &str) -> (Option<bool>, usize) {
             let is_wanted = |key: &SigningKey| key.fits(Some(id), jsonwebtoken::Algorithm::EdDSA);
             let keys = self.jwks.find(is_wanted).await;
-            (keys.map(|keys| keys.iter().any(is_wanted)), self.asked.load(Ordering::SeqCst))
+            (keys.map(|keys| keys.iter().any(is_wanted)), self.times_asked())
         }
+    }
+
+    /// Answers a request as soon as there is something to say.
+    async fn answer_once(mut tcp: TcpStream, count: Arc<AtomicUsize>, said: Arc<Mutex<String>>) {
+        let mut head = [0; 4096];
+        let length = tcp.read(&mut head).await.unwrap();
+        let head = String::from_utf8_lossy(&head[..length]).into_owned();
+        assert!(head.starts_with("GET /keys?v=1 HTTP/1.1\r\n"), "{head}");
+        count.fetch_add(1, Ordering::SeqCst);
+        let answer = loop {
+            let said = said.lock().unwrap().clone();
+            if !said.is_empty() {
+                break said;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        };
+        let _ = tcp.write_all(answer.as_bytes()).await;
+    }
+
+    /// Waits until something is so; a test in which it never is fails.
+    async fn until(is_so: impl Fn() -> bool) {
+        let waiting = async {
+            while !is_so() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(Duration::from_secs(60), waiting).await.expect("it never came to be");
     }
 
     #[tokio::test]
@@ -287,16 +347,7 @@ mod tests {
         issuer.has_keys(&["b"]);
         // The first to come after the change is still verified with the key that is there.
         assert_eq!(issuer.find("a").await.0, Some(true));
-        while issuer
-            .jwks
-            .shared
-            .known()
-            .keys
-            .iter()
-            .any(|key| key.fits(Some("a"), jsonwebtoken::Algorithm::EdDSA))
-        {
-            tokio::task::yield_now().await;
-        }
+        until(|| !issuer.knows("a")).await;
         assert_eq!(issuer.find("b").await.0, Some(true));
     }
 
@@ -315,28 +366,27 @@ mod tests {
 
     #[tokio::test]
     async fn an_issuer_that_fails_leaves_the_keys_that_are_there() {
-        let zero = Duration::ZERO;
-        let timing = JwksTiming { refresh_after: LONG, retry_after: zero, ..TIMING };
-        let issuer = TestIssuer::start(timing).await;
-        issuer.has_keys(&["a"]);
-        assert_eq!(issuer.find("a").await, (Some(true), 1));
         let huge = format!(r#"{{"keys":[],"padding":"{}"}}"#, "x".repeat(MAX_DOCUMENT_BYTES));
-        for (number, (status, body)) in
+        for (status, body) in
             [("500 Oops", ""), ("200 OK", "<html>"), ("302 Found", r#"{"keys":[]}"#), ("200 OK", &huge)]
-                .into_iter()
-                .enumerate()
         {
+            let issuer = TestIssuer::start(JwksTiming { retry_after: Duration::ZERO, ..TIMING }).await;
+            issuer.has_keys(&["a"]);
+            assert_eq!(issuer.find("a").await, (Some(true), 1));
             issuer.says(status, body);
-            assert_eq!(issuer.find("b").await, (Some(false), number + 2), "{status}");
-            assert_eq!(issuer.find("a").await, (Some(true), number + 2), "{status}");
+            assert_eq!(issuer.find("b").await, (Some(false), 2), "{status}");
+            assert_eq!(issuer.find("a").await, (Some(true), 2), "{status}");
         }
     }
 
     #[tokio::test]
     async fn keys_that_are_too_old_count_no_more() {
-        let issuer = TestIssuer::start(JwksTiming { keep_for: Duration::ZERO, ..TIMING }).await;
+        let zero = Duration::ZERO;
+        let issuer = TestIssuer::start(JwksTiming { keep_for: zero, retry_after: zero, ..TIMING }).await;
         issuer.has_keys(&["a"]);
         assert_eq!(issuer.find("a").await, (None, 1));
+        // A token that comes then waits for new ones.
+        assert_eq!(issuer.find("a").await, (None, 2));
     }
 
     #[tokio::test]
@@ -346,5 +396,73 @@ mod tests {
         assert_eq!(issuer.find("a").await, (None, 1));
         issuer.has_keys(&["a"]);
         assert_eq!(issuer.find("a").await, (None, 1));
+    }
+
+    #[tokio::test]
+    async fn an_issuer_that_answers_byte_by_byte_is_not_waited_for_without_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/keys", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut tcp, _) = listener.accept().await.unwrap();
+            let mut byte: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n";
+            while tcp.write_all(byte).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                byte = b" ";
+            }
+        });
+        let timing = JwksTiming { fetch_timeout: Duration::from_millis(100), ..TIMING };
+        let jwks = Jwks::with_timing(&url.parse().unwrap(), timing).unwrap();
+        let found = timeout(Duration::from_secs(30), jwks.find(|_| true)).await.expect("it is waited for");
+        assert!(found.is_none());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_an_issuer_that_failed_until_it_answers_again() {
+        let timing = JwksTiming { retry_after: Duration::ZERO, fetch_timeout: LONG, ..TIMING };
+        let issuer = TestIssuer::start(timing).await;
+        issuer.says("500 Oops", "");
+        assert_eq!(issuer.find("a").await, (None, 1));
+        issuer.says_nothing();
+        let all = async {
+            for _ in 0..20 {
+                assert_eq!(issuer.find("a").await.0, None);
+            }
+        };
+        timeout(Duration::from_secs(60), all).await.expect("somebody waits");
+        until(|| issuer.times_asked() == 2).await;
+        issuer.has_keys(&["a"]);
+        until(|| issuer.knows("a")).await;
+        assert_eq!(issuer.find("a").await, (Some(true), 2));
+        // It answers again, so a token of a new key waits for that key.
+        issuer.has_keys(&["b"]);
+        assert_eq!(issuer.find("b").await, (Some(true), 3));
+    }
+
+    #[tokio::test]
+    async fn keys_come_though_the_caller_who_asked_for_them_hangs_up() {
+        let issuer = Arc::new(TestIssuer::start(JwksTiming { fetch_timeout: LONG, ..TIMING }).await);
+        let asking = Arc::clone(&issuer);
+        let caller = tokio::spawn(async move { asking.find("made-up").await });
+        until(|| issuer.times_asked() == 1).await;
+        caller.abort();
+        let _ = caller.await;
+        issuer.has_keys(&["a"]);
+        assert_eq!(issuer.find("a").await, (Some(true), 1));
+    }
+
+    #[tokio::test]
+    async fn requests_leave_nothing_behind_while_a_slow_issuer_is_asked() {
+        let zero = Duration::ZERO;
+        let timing = JwksTiming { refresh_after: zero, retry_after: zero, fetch_timeout: LONG, ..TIMING };
+        let issuer = TestIssuer::start(timing).await;
+        issuer.has_keys(&["a"]);
+        assert_eq!(issuer.find("a").await, (Some(true), 1));
+        issuer.says_nothing();
+        for _ in 0..1000 {
+            assert_eq!(issuer.find("a").await.0, Some(true));
+        }
+        until(|| issuer.times_asked() == 2).await;
+        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        assert!(tasks < 20, "{tasks} tasks");
     }
 }

@@ -4,7 +4,8 @@
 //!    `Bearer` and a JWT of at most [`MAX_TOKEN_BYTES`]. Opaque and encrypted tokens say nothing.
 //! 2. The signature must be made by a key of the issuer's JWKS, with an algorithm of public keys (RSA, ECDSA, Ed25519)
 //!    that fits the key. `none` and shared secrets are refused whatever the JWKS holds, so that nobody can sign with a
-//!    public key.
+//!    public key. Keys and addresses of keys in the token itself (`jwk`, `jku`, `x5c`, `x5u`) are not looked at, and a token
+//!    with `crit` is refused, because nothing that could be named there is understood (RFC 7515, 4.1.11).
 //! 3. `iss` and `aud` must be there and match, `exp` must be there, and neither it nor `nbf` may be off by more than
 //!    [`CLOCK_LEEWAY_SECONDS`].
 //! 4. Of a token that passes, `locale` and `zoneinfo` are handed to the rules as data. A claim of the wrong type counts as
@@ -86,6 +87,9 @@ impl TokenVerifier {
         if !algorithm::is_asymmetric(header.alg) {
             return Err(TokenRefusal::Algorithm);
         }
+        if header.crit.is_some() {
+            return Err(TokenRefusal::Critical);
+        }
         let found = self.jwks.find(|key| key.fits(header.kid.as_deref(), header.alg)).await;
         let keys = found.ok_or(TokenRefusal::NoKeys)?;
         // Where a token names no key, each that fits is tried; there are few.
@@ -147,6 +151,8 @@ pub(crate) enum TokenRefusal {
     Malformed,
     /// It is signed with a shared secret, with nothing, or in a way that its key is not for.
     Algorithm,
+    /// Its header demands something that is not understood here (`crit`).
+    Critical,
     /// The keys of the issuer could not be had.
     NoKeys,
     /// The issuer has no such key.
@@ -179,6 +185,7 @@ impl TokenRefusal {
         match self {
             Self::Malformed => "malformed",
             Self::Algorithm => "algorithm",
+            Self::Critical => "critical",
             Self::NoKeys => "no-keys",
             Self::UnknownKey => "unknown-key",
             Self::Signature => "signature",
@@ -194,6 +201,9 @@ impl fmt::Display for TokenRefusal {
         f.write_str(match self {
             Self::Malformed => "it is no JWT with exp, iss and aud",
             Self::Algorithm => "it is not signed with a public-key algorithm that fits its key",
+            Self::Critical => {
+                "its header has `crit`, which demands something that Attune does not understand"
+            }
             Self::NoKeys => "the keys of its issuer cannot be had",
             Self::UnknownKey => "its issuer has no such key",
             Self::Signature => "its signature is wrong",

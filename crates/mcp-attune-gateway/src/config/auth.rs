@@ -102,6 +102,7 @@ mod tests {
 
     #[test]
     fn each_bad_value_is_a_finding_that_says_what_to_write() {
+        let many = format!("audience = [{}]", "'me',".repeat(MAX_AUDIENCES + 1));
         for (auth, what, hint) in [
             ("issuer = 'a'\naudience = 'b'", "[auth] has no `jwks`", "openid-configuration"),
             ("issuer = 'a'\njwks = 'https://a/k'", "[auth] has no `audience`", "the `aud` of its tokens"),
@@ -110,7 +111,9 @@ mod tests {
             ("audience = 7", "is an integer, not a string or an array of strings", ""),
             ("audience = ['a', 7]", "is an integer, not a string", ""),
             ("audience = ''", "`auth.audience` is empty", ""),
+            (&*many, "`auth.audience` names more than 16 audiences", "take some of them out"),
             ("jwks = 'http://id.example/jwks'", "`auth.jwks` is not https", "replace the keys"),
+            ("jwks = 'http://192.0.2.1/jwks'", "`auth.jwks` is not https", "replace the keys"),
             ("jwks = 'https://me:secret@id.example/jwks'", "holds credentials", ""),
             ("jwks = '/jwks'", "`auth.jwks` is no URL", "write a whole URL"),
             ("jwk = 'https://a/k'", "there is no key `jwk` in [auth]", "jwks"),

@@ -197,6 +197,9 @@ mod tests {
             let found = parse(&format!("[callers.clients.{label}]\nreads = 'both'")).expect_err(&label);
             assert!(found.contains("is named by no name of a client"), "{label}\n{found}");
         }
+        // The label stands in the log, even where another name is written.
+        let found = parse("[callers.clients.\"a\\u001b\"]\nname = 'acme'\nreads = 'both'").unwrap_err();
+        assert!(found.contains("is named by no name of a client"), "{found}");
     }
 
     #[test]
@@ -228,6 +231,9 @@ mod tests {
             assert_eq!(found("acme-desktop").as_deref(), Some(one));
             assert_eq!(found("acme-desk-lamp").as_deref(), Some(some));
             assert_eq!(found("acme-phone").as_deref(), Some(all));
+            // A whole name comes first, even before a beginning that is written with as many characters.
+            let atlas = parse(&[entry(all, "acm*"), entry(one, "acme")].concat()).unwrap();
+            assert_eq!(atlas.profile("acme", "1").unwrap().product, one);
         }
     }
 

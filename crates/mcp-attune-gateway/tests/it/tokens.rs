@@ -10,8 +10,9 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyP
 use serde_json::{Value, json};
 
 use crate::assumed::{call, echo, zone};
-use crate::support::{behind, message};
-use crate::whole::{Running, ask, gateway};
+use crate::outage::Log;
+use crate::support::{behind, message, soon};
+use crate::whole::{Running, ask, gateway, gateway_here};
 
 const ISSUER: &str = "https://id.example";
 const AUDIENCE: &str = "https://mcp.example/mcp";
@@ -37,10 +38,15 @@ impl TestSigner {
         }
     }
 
+    /// The public half of the key that is called `ed`.
+    fn jwk(&self) -> Value {
+        json!({"kty": "OKP", "crv": "Ed25519", "kid": "ed", "use": "sig", "x": encode(self.ed.public_key())})
+    }
+
     fn jwks(&self) -> String {
         let point = self.ec.public_key().as_ref();
         json!({"keys": [
-            {"kty": "OKP", "crv": "Ed25519", "kid": "ed", "use": "sig", "x": encode(self.ed.public_key())},
+            self.jwk(),
             {"kty": "EC", "crv": "P-256", "kid": "ec", "alg": "ES256", "x": encode(&point[1..33]), "y": encode(&point[33..])},
         ]})
         .to_string()
@@ -95,13 +101,17 @@ async fn issuer(document: String) -> SocketAddr {
 }
 
 async fn front(signer: &TestSigner) -> Running {
+    gateway(&file(signer).await, None).await
+}
+
+/// The configuration of a gateway that knows this signer.
+async fn file(signer: &TestSigner) -> String {
     let (server, keys) = (echo().await, issuer(signer.jwks()).await);
-    let file = format!(
+    format!(
         "default_language = 'en'\nlog = 'debug'\n[upstream]\nurl = 'http://{server}/mcp'\n\
          [tools.day.context]\ntz = {{ from = 'timezone', default = 'UTC' }}\nlang = {{ from = 'locale', default = 'none' }}\n\
          [auth]\nissuer = '{ISSUER}'\naudience = ['other', '{AUDIENCE}']\njwks = 'http://{keys}/keys'\n"
-    );
-    gateway(&file, None).await
+    )
 }
 
 #[tokio::test]
@@ -161,6 +171,15 @@ async fn any_other_token_contributes_nothing_and_the_request_goes_on() {
         (signer.token(&json!({"alg": "HS256", "kid": "ed"}), &claims(&json!({}))), "algorithm"),
         (signer.token(&json!({"alg": "ES256", "kid": "ed"}), &claims(&json!({}))), "unknown-key"),
         (signer.token(&json!({"alg": "EdDSA", "kid": "made-up"}), &claims(&json!({}))), "unknown-key"),
+        // What a header demands and nobody here understands; `b64` would say that the claims are not encoded.
+        (
+            signer.token(
+                &json!({"alg": "EdDSA", "kid": "ed", "crit": ["b64"], "b64": false}),
+                &claims(&json!({})),
+            ),
+            "critical",
+        ),
+        (signer.token(&json!({"alg": "EdDSA", "kid": "ed", "crit": []}), &claims(&json!({}))), "critical"),
         ("a.b.c".to_owned(), "malformed"),
         ("..".to_owned(), "malformed"),
     ] {
@@ -170,6 +189,82 @@ async fn any_other_token_contributes_nothing_and_the_request_goes_on() {
         assert_eq!((status, &answer), (200, &without), "{outcome}: {token}");
         assert_eq!(lines_for_caches(&head), lines_for_caches(&head_without), "{outcome}: {token}");
         assert_eq!(counted(&gateway, outcome).await, before + 1, "{outcome}: {token}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_token_leaves_open_is_taken_from_a_trusted_header() {
+    let signer = TestSigner::new();
+    let headers = "[callers]\nheaders = { timezone = 'CF-Timezone', language = 'Accept-Language' }\n";
+    let gateway = gateway(&(file(&signer).await + headers), None).await;
+    for (changes, expected) in [
+        (json!({}), "Asia/Kathmandu"),
+        (json!({"zoneinfo": null}), "Pacific/Apia"),
+        (json!({"zoneinfo": "Mars/Olympus"}), "Pacific/Apia"),
+        (json!({"aud": "another"}), "Pacific/Apia"),
+    ] {
+        let token = signer.token(&json!({"alg": "EdDSA", "kid": "ed"}), &claims(&changes));
+        let bearer = format!("Bearer {token}");
+        let sent = [("Authorization", &*bearer), ("CF-Timezone", "Pacific/Apia")];
+        assert_eq!(zone(&call(gateway.callers, &sent).await.2), expected, "{changes}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_cannot_bring_its_own_key() {
+    let (signer, stranger) = (TestSigner::new(), TestSigner::new());
+    let gateway = front(&signer).await;
+    let (asked, mut is_asked) = tokio::sync::mpsc::unbounded_channel();
+    let elsewhere = behind(move |_, _| {
+        let _ = asked.send(());
+        async {}
+    })
+    .await;
+    let url = format!("http://{elsewhere}/keys");
+    for (kid, outcome) in [("ed", "signature"), ("made-up", "unknown-key")] {
+        let mut jwk = stranger.jwk();
+        jwk["kid"] = json!(kid);
+        let header = json!({"alg": "EdDSA", "kid": kid, "jwk": jwk, "jku": url, "x5u": url, "x5c": ["AAAA"]});
+        let token = stranger.token(&header, &claims(&json!({})));
+        let (status, _, answer) =
+            call(gateway.callers, &[("Authorization", &format!("Bearer {token}"))]).await;
+        assert_eq!((status, zone(&answer).as_str()), (200, "UTC"), "{kid}");
+        assert_eq!(counted(&gateway, outcome).await, 1, "{kid}");
+    }
+    assert!(is_asked.try_recv().is_err(), "the URL in a token was asked");
+}
+
+#[tokio::test]
+async fn no_log_has_anything_of_a_token() {
+    let signer = TestSigner::new();
+    let log = Log::default();
+    let _listening = log.listen_from(tracing::Level::TRACE);
+    let gateway = gateway_here(&file(&signer).await).await;
+    let tokens = [
+        signer.token(&json!({"alg": "EdDSA", "kid": "ed"}), &claims(&json!({}))),
+        signer.token(&json!({"alg": "EdDSA", "kid": "ed"}), &claims(&json!({"aud": "another-audience"}))),
+        signer.token(&json!({"alg": "EdDSA", "kid": "secret-kid"}), &claims(&json!({}))),
+    ];
+    // Whether anybody listens is remembered for each line of the log, and the logs of tests that begin or end beside this one
+    // can make that wrong for a moment.
+    let logged = soon(async {
+        loop {
+            for token in tokens.iter().cycle().take(10 * tokens.len()) {
+                tracing::callsite::rebuild_interest_cache();
+                call(gateway.callers, &[("Authorization", &format!("Bearer {token}"))]).await;
+            }
+            let until = log.until("why=its issuer has no such key");
+            if let Ok(logged) = tokio::time::timeout(std::time::Duration::from_secs(1), until).await {
+                break logged;
+            }
+        }
+    })
+    .await;
+    assert!(logged.contains("the token of a request says nothing of its caller"), "{logged}");
+    assert!(logged.contains("timezone=claim"), "{logged}");
+    let parts = tokens.iter().flat_map(|token| token.split('.'));
+    for secret in parts.chain(["someone", "another-audience", "secret-kid", "Kathmandu", "de_CH", "de-CH"]) {
+        assert!(!logged.contains(secret), "{secret} in {logged}");
     }
 }
 
@@ -194,7 +289,7 @@ async fn what_is_no_jwt_is_not_looked_at() {
     let signer = TestSigner::new();
     let gateway = front(&signer).await;
     let good = signer.token(&json!({"alg": "EdDSA", "kid": "ed"}), &claims(&json!({})));
-    let bearer = format!("Bearer {good}");
+    let (bearer, basic) = (format!("Bearer {good}"), format!("Basic {good}"));
     let long = format!(
         "Bearer {}",
         signer.token(&json!({"alg": "EdDSA", "kid": "ed"}), &claims(&json!({"pad": "x".repeat(16 << 10)})))
@@ -202,6 +297,7 @@ async fn what_is_no_jwt_is_not_looked_at() {
     for headers in [
         &[("Authorization", "Bearer opaque")][..],
         &[("Authorization", "Basic bWU6c2VjcmV0")],
+        &[("Authorization", &basic)],
         &[("Authorization", &*good)],
         &[("Authorization", &bearer), ("Authorization", &bearer)],
         &[("Authorization", &long)],

@@ -27,7 +27,11 @@ struct EveryClient;
 
 impl ClientProfiles for EveryClient {
     fn find(&self, client: &ClientImplementation) -> Option<ClientProfile> {
-        (client.name() == "acme").then(|| ClientProfile::new("acme-1", ["agent", "format=text"]))
+        match client.name() {
+            "acme" => Some(ClientProfile::new("acme-1", ["agent", "format=text"])),
+            "plain" => Some(ClientProfile::new("plain-1", [])),
+            _ => None,
+        }
     }
 }
 
@@ -87,6 +91,8 @@ fn each_source_is_asked_for_every_field_before_the_next_one_is() {
     check(&assumptions, &evidence, &format!("{header}, agent+format=text profile:acme-1"));
     evidence.trusts_headers = false;
     check(&assumptions, &evidence, "it default, Europe/Rome default, agent+format=text profile:acme-1");
+    // A profile without tags says nothing.
+    assert_eq!(gathered(&assumptions, &evidence, "plain"), "it default, Europe/Rome default, human default");
     assumptions.profiles = None;
     check(&assumptions, &evidence, "it default, Europe/Rome default, human default");
     assumptions.default = CallerValues::default();

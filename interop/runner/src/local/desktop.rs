@@ -4,7 +4,10 @@
 //! 1. In each zone one server tells the time there, and the other lists the commits of "today", which begins at another
 //!    moment in each. What day it is where is asked of Python before and after: it may change in between.
 //! 2. What has a translation is listed in the language of the system.
-//! 3. Without the option, whatever the system says is of no account.
+//! 3. Both are started as a desktop client would: with the command that `attune install` wrote into its settings.
+//! 4. Without the option, whatever the system says is of no account.
+//!
+//! The quick half has the zones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,10 +47,17 @@ translate = ["display", "model"]
 /// All that says a language or a zone of a system.
 const VARIABLES: [&str; 6] = ["LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_TIME", "LANG", "TZ"];
 
+/// What stands between a client and its server.
+#[derive(Clone, Copy)]
+enum Between<'a> {
+    Nothing,
+    /// `attune stdio` with these options.
+    Options(&'a [&'a str]),
+    /// What `attune install` makes of the client's settings, with this configuration.
+    Installed(&'a str),
+}
+
 pub(crate) fn cells(quick: bool) -> Result<Vec<Cell>> {
-    if quick {
-        return Ok(Vec::new());
-    }
     let mut cells = Vec::new();
     for entry in list::read()? {
         let Some((_, tool)) = TRANSLATED.into_iter().find(|(name, _)| *name == entry.name) else { continue };
@@ -64,8 +74,10 @@ pub(crate) fn cells(quick: bool) -> Result<Vec<Cell>> {
                 _ => {}
             }
         }
-        cell("in the system's language".to_owned(), Test::Language(tool));
-        cell("without the option".to_owned(), Test::Nothing);
+        if !quick {
+            cell("in the system's language".to_owned(), Test::Language(tool));
+            cell("without the option".to_owned(), Test::Nothing);
+        }
     }
     Ok(cells)
 }
@@ -157,7 +169,7 @@ impl<'a> Desktop<'a> {
     fn language(&self, tool: &str, era: &str) -> Result<Vec<String>> {
         let steps = json!([{ "name": "lists", "do": "lists" }]);
         self.server.prepare()?;
-        let own = self.asked(&[], None, era, &steps)?;
+        let own = self.asked(&[], Between::Nothing, era, &steps)?;
         let own = texts(own.get("lists"), tool);
         let mut faults = Vec::new();
         for (variables, is_german) in [
@@ -168,8 +180,7 @@ impl<'a> Desktop<'a> {
             // gettext does not look at the list where the locale is none, so we do not either.
             (&["LANG=C.UTF-8", "LANGUAGE=de"], false),
         ] {
-            let ours = ["--config", "locales.toml", "--caller", "system"];
-            let came = self.asked(variables, Some(&ours), era, &steps)?;
+            let came = self.asked(variables, Between::Installed("locales.toml"), era, &steps)?;
             let seen = texts(came.get("lists"), tool);
             let expected =
                 if is_german { [TITLE, DESCRIPTION].map(|text| Some(text.to_owned())) } else { own.clone() };
@@ -183,22 +194,25 @@ impl<'a> Desktop<'a> {
     /// Whatever the system says, everything comes as the server says it; what is bound to nobody's zone is not filled from it.
     fn nothing(&self, era: &str) -> Result<Vec<String>> {
         let system = ["TZ=Asia/Kathmandu", "LANG=de_DE.UTF-8"];
-        let ask = |ours: Option<&[&str]>| {
+        let ask = |between: Between<'_>| {
             let steps: Value = serde_json::from_slice(&fs::read(self.server.prepare()?)?)?;
-            self.asked(&system, ours, era, &steps)
+            self.asked(&system, between, era, &steps)
         };
-        let direct = ask(None)?;
+        let direct = ask(Between::Nothing)?;
         let mut faults = direct.unexpected(self.server.expected());
         for ours in
             [&[][..], &["--config", "locales.toml"], &["--config", "locales.toml", "--caller", "none"]]
         {
             faults.extend(
-                ask(Some(ours))?.other_than(&direct).into_iter().map(|other| format!("{ours:?}: {other}")),
+                ask(Between::Options(ours))?
+                    .other_than(&direct)
+                    .into_iter()
+                    .map(|other| format!("{ours:?}: {other}")),
             );
         }
         if self.server.entry.name == "time" {
             let steps = json!([{ "name": "now", "do": "calls", "what": "get_current_time" }]);
-            let came = self.asked(&system, Some(&["--config", "bindings.toml"]), era, &steps)?;
+            let came = self.asked(&system, Between::Options(&["--config", "bindings.toml"]), era, &steps)?;
             let now = came.get("now").to_string();
             if now == "null" || now.contains("Asia/Kathmandu") {
                 faults.push(format!("a zone that nobody said: {now}"));
@@ -209,28 +223,15 @@ impl<'a> Desktop<'a> {
 
     /// Does the steps with what is bound, in a zone of the system.
     fn bound(&self, zone: &str, era: &str, steps: &Value) -> Result<Outcomes> {
-        let ours = ["--config", "bindings.toml", "--caller", "system"];
-        self.asked(&[&format!("TZ={zone}")], Some(&ours), era, steps)
+        self.asked(&[&format!("TZ={zone}")], Between::Installed("bindings.toml"), era, steps)
     }
 
-    /// Does the steps, with these variables of the system alone, and with `attune stdio` and these options in between.
-    fn asked(&self, variables: &[&str], ours: Option<&[&str]>, era: &str, steps: &Value) -> Result<Outcomes> {
+    /// Does the steps, with these variables of the system alone.
+    fn asked(&self, variables: &[&str], between: Between<'_>, era: &str, steps: &Value) -> Result<Outcomes> {
         let mut command = vec!["env".to_owned()];
         command.extend(VARIABLES.iter().map(|name| format!("--unset={name}")));
         command.extend(variables.iter().map(|&variable| variable.to_owned()));
-        if let Some(options) = ours {
-            command.extend([self.attune.display().to_string(), "stdio".to_owned()]);
-            let path = |word: &str| self.folder.join(word).display().to_string();
-            command.extend(
-                options.iter().map(
-                    |&word| {
-                        if word.ends_with(".toml") { path(word) } else { word.to_owned() }
-                    },
-                ),
-            );
-            command.push("--".to_owned());
-        }
-        command.extend(self.server.command());
+        command.extend(self.command(between)?);
         let script = self.folder.join("steps.json");
         fs::write(&script, steps.to_string())?;
         let mut client = Command::new(&self.python);
@@ -243,6 +244,36 @@ impl<'a> Desktop<'a> {
             bail!("{}: {}", self.server.entry.name, String::from_utf8_lossy(&output.stderr));
         }
         Ok(outcomes)
+    }
+
+    /// What the client starts.
+    fn command(&self, between: Between<'_>) -> Result<Vec<String>> {
+        let own = self.server.command();
+        Ok(match between {
+            Between::Nothing => own,
+            Between::Options(options) => {
+                let path = |word: &str| self.folder.join(word).display().to_string();
+                let options = options
+                    .iter()
+                    .map(|&word| if word.ends_with(".toml") { path(word) } else { word.to_owned() });
+                let ours = [self.attune.display().to_string(), "stdio".to_owned()];
+                ours.into_iter().chain(options).chain(["--".to_owned()]).chain(own).collect()
+            }
+            Between::Installed(config) => self.installed(&own, config)?,
+        })
+    }
+
+    /// What stands in the settings of a client, which had the server's own command, after `attune install`.
+    fn installed(&self, own: &[String], config: &str) -> Result<Vec<String>> {
+        let (name, settings) = (&self.server.entry.name, self.folder.join("mcp.json"));
+        let (program, arguments) = own.split_first().context("a server without a command")?;
+        let before = json!({ "mcpServers": { name: { "command": program, "args": arguments } } });
+        fs::write(&settings, before.to_string())?;
+        let mut install = Command::new(self.attune);
+        install.args(["install", "cursor", name, "--file"]).arg(&settings);
+        shell::output(install.arg("--config").arg(self.folder.join(config)))?;
+        let after: Value = serde_json::from_slice(&fs::read(&settings)?)?;
+        started_by(&after["mcpServers"][name]).context("the settings have no command any more")
     }
 
     /// What came of something, and the days before and after it.
@@ -258,6 +289,13 @@ impl<'a> Desktop<'a> {
         command.arg(shell::root().join("interop/python/days.py")).args(ZONES);
         Ok(serde_json::from_str(&shell::output(&mut command)?)?)
     }
+}
+
+/// The command of a server in a client's settings, and its arguments.
+fn started_by(server: &Value) -> Option<Vec<String>> {
+    let arguments = server["args"].as_array()?.iter();
+    let words = std::iter::once(&server["command"]).chain(arguments);
+    words.map(|word| Some(word.as_str()?.to_owned())).collect()
 }
 
 type Days = BTreeMap<String, Day>;
@@ -306,6 +344,14 @@ mod tests {
         assert_eq!(commits.len(), 8);
         assert_eq!(days["a"].of(&commits), [60, 3540, 3660, 86340]);
         assert_eq!(days["b"].of(&commits), [3660, 86340, 86460, 89940]);
+    }
+
+    #[test]
+    fn a_server_is_started_by_its_command_and_arguments() {
+        let server = json!({ "command": "attune", "args": ["stdio", "--", "uvx"] });
+        assert_eq!(started_by(&server).unwrap(), ["attune", "stdio", "--", "uvx"]);
+        assert_eq!(started_by(&json!({ "command": "attune", "args": [7] })), None);
+        assert_eq!(started_by(&Value::Null), None);
     }
 
     #[test]
