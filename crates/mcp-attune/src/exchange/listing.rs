@@ -359,6 +359,75 @@ mod tests {
         assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
     }
 
+    /// The tools of a listing.
+    fn index(tools: &str) -> ToolIndex {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{tools}]}}}}"#);
+        let mut index = ToolIndex::default();
+        index.add(&read(answer.as_bytes()).unwrap());
+        index
+    }
+
+    const DECLARING: &str = r#"{"name":"tool","inputSchema":{"properties":{"of":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}}}"#;
+
+    #[test]
+    fn a_listing_weighs_what_is_kept_of_it() {
+        // A name is kept as a hash, whose table is at most half empty.
+        let hash = 2 * size_of::<u64>();
+        let declaration = 576 + "Mcp-Param-A".len() + "of".len() + "a".len();
+        for (tools, expected) in [
+            ("", 0),
+            (r#"{"name":"plain","inputSchema":{}}"#, hash),
+            (r#"{"name":"a","inputSchema":{}},{"name":"b","inputSchema":{}}"#, 2 * hash),
+            (
+                r#"{"name":"plain","inputSchema":{},"outputSchema":{"type":"object"}}"#,
+                hash + "plain".len() + 8 * r#"{"type":"object"}"#.len(),
+            ),
+            (r#"{"name":"plain","inputSchema":{},"_meta":{"ui":{"resourceUri":"ui://a"}}}"#, 2 * hash),
+            (DECLARING, hash + 256 + 3 * "tool".len() + declaration),
+        ] {
+            assert_eq!(index(tools).weight(), expected, "{tools}");
+        }
+        let mut twice = index(DECLARING);
+        let once = twice.weight();
+        let other = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{DECLARING}]}}}}"#);
+        twice.add(&read(other.as_bytes()).unwrap());
+        assert_eq!(twice.weight(), 2 * once);
+    }
+
+    #[test]
+    fn a_name_that_is_not_listed_stands_for_one_in_another_case() {
+        let plain = r#"{"name":"TOOL","inputSchema":{}}"#;
+        let listing = index(&format!("{DECLARING},{plain}"));
+        assert_eq!(listing.tools_with_headers().collect::<Vec<_>>(), ["tool"]);
+        for (name, expected) in [
+            ("tool", true),
+            ("Tool", true),
+            (" tool\t", true),
+            ("TOOL", false),
+            ("tools", false),
+            ("", false),
+        ] {
+            assert_eq!(listing.headers_of(name).is_some(), expected, "{name:?}");
+        }
+        assert!(index(plain).headers_of("TOOL").is_none());
+    }
+
+    #[test]
+    fn tells_the_names_of_all_tools_of_a_page() {
+        let names = |page: &str| {
+            let mut names = Vec::new();
+            for_each_tool_name(page.as_bytes(), |name| names.push(name.to_owned()));
+            names
+        };
+        let page = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{DECLARING},7,{{"name":"g\u00f6t","inputSchema":{{}}}}]}}}}"#
+        );
+        assert_eq!(names(&page), ["tool", "göt"]);
+        assert!(
+            names("no message").is_empty() && names(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).is_empty()
+        );
+    }
+
     #[test]
     fn what_is_no_listing_is_none() {
         for answer in [
