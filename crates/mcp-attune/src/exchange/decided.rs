@@ -224,11 +224,11 @@ impl<'a> DecidedRequest<'a> {
         let own = declared.as_ref().map(|tool| &*tool.own);
         // What was filled or opened stands in headers too, so what goes on is read once more, as whoever gets it will.
         let language = self.plan.adds_language(self.message());
-        let again = changed.filter(|_| (self.bound && own.is_some()) || !ids.is_empty() || language);
+        let opened = !ids.is_empty();
+        let again = changed.filter(|_| (self.bound && own.is_some()) || opened || language);
         let again = again.and_then(|changed| Message::parse(changed).ok());
         let sent = again.as_ref().unwrap_or(self.message());
-        let anew =
-            self.bound || language || self.work.tasks.as_ref().is_some_and(TaskIdRewriter::has_unsealed);
+        let anew = self.bound || language || opened;
         forward::mirror_headers(&self.agreed, sent, own, headers, anew, changes);
     }
 

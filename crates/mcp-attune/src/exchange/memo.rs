@@ -251,6 +251,11 @@ mod tests {
     use std::hash::DefaultHasher;
 
     use super::*;
+    use crate::caller::Caller;
+    use crate::exchange::seal::{IdSeal, SealKeys};
+    use crate::exchange::task_ids::TaskIdRewriter;
+    use crate::language::Languages;
+    use crate::plan::{Offer, negotiate};
     use crate::shaping::{UnusableReason, UnusableSchema, UnusableTemplate};
 
     const BLANKS: &str = " \t\r\n";
@@ -424,5 +429,37 @@ mod tests {
         assert_eq!(keep(listing, &found(listing), None, Some(faulty)), None);
         told.unusable = Some(UnusableSchema { tool: "t".to_owned(), why: UnusableReason::Invalid });
         assert_eq!(keep(listing, &found(listing), None, Some(told)), None);
+    }
+
+    /// What becomes of a listing that is to say its language.
+    fn adapter() -> AnswerAdapter {
+        let offer = Offer { languages: Languages::new("en", []).ok(), ..Offer::default() };
+        let plan = negotiate(&Caller::resumed(Some("de")), &offer);
+        AnswerAdapter { lists: true, ..AnswerAdapter::new(plan, &offer) }
+    }
+
+    #[test]
+    fn nothing_but_listings_is_kept() {
+        for method in [TOOLS_LIST, PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST, SERVER_DISCOVER] {
+            assert!(is_listing(method), "{method}");
+        }
+        assert!(!is_listing("tools/call") && !is_listing("initialize"));
+        let seal = IdSeal::new(SealKeys::new(&[1; 32], []), "default", |_| Ok(()));
+        let tasks = Some(TaskIdRewriter::with_creator(None, &seal, "t").into());
+        assert!(adapter().listing_key().is_some());
+        assert_eq!(AnswerAdapter { lists: false, ..adapter() }.listing_key(), None);
+        assert_eq!(AnswerAdapter { tasks, ..adapter() }.listing_key(), None);
+    }
+
+    #[test]
+    fn an_answer_is_adapted_and_kept_in_one_reading() {
+        let [came, other] = ["7", "8"].map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        let adapter = adapter();
+        let adapt = |answer: &str| adapter.adapt(answer.as_bytes(), AdaptEffort::Full, |_| {});
+        let (done, kept) =
+            adapter.adapt_and_memoize(came.as_bytes(), &found(&came), AdaptEffort::Full, |_| {}).unwrap();
+        assert!(done.changed.is_some() && done.language() == Some("en"));
+        assert_eq!(adapt(&came), Some(done));
+        assert_eq!(kept.unwrap().apply(&found(&other)), adapt(&other));
     }
 }
