@@ -472,6 +472,108 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_of_interest_for_what_was_asked() {
+        for (request, shapes, expected) in [
+            (r#""tools/list""#, false, AnswerTopic::Tools),
+            (r#""tools/list""#, true, AnswerTopic::Tools),
+            (r#""tools/list","params":{"cursor":"2"}"#, false, AnswerTopic::Nothing),
+            (r#""tools/list","params":{"cursor":"2"}"#, true, AnswerTopic::MoreTools),
+            (r#""initialize""#, false, AnswerTopic::Nothing),
+            (r#""initialize""#, true, AnswerTopic::Server),
+            (r#""server/discover""#, true, AnswerTopic::Server),
+            (r#""tools/call""#, true, AnswerTopic::Nothing),
+        ] {
+            let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":{request}}}"#);
+            let message = Message::parse(message.as_bytes()).unwrap();
+            assert_eq!(AnswerTopic::of(&message, shapes), expected, "{request} {shapes}");
+        }
+    }
+
+    #[test]
+    fn a_server_says_whether_it_negotiates_content() {
+        let says = |result: &str| {
+            negotiates_content(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#).as_bytes())
+        };
+        let declared = r#"{"capabilities":{"extensions":{"io.modelcontextprotocol/content-negotiation":{"version":"1.0"}}}}"#;
+        assert_eq!(says(declared), Some(true));
+        assert_eq!(says(r#"{"capabilities":{}}"#), Some(false));
+        assert_eq!(negotiates_content(b"no message"), None);
+    }
+
+    /// Checks how the body of an answer with these headers is carried, and what is told of it.
+    #[track_caller]
+    fn check_head(adapter: &AnswerAdapter, headers: &[(&str, &str)], expected: AnswerBodyMode, told: bool) {
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        let (mode, _, notices) = adapter.adapt_head(true, &headers[..]);
+        assert_eq!((mode, notices == [ExchangeNotice::Encoded]), (expected, told), "{headers:?}");
+    }
+
+    #[test]
+    fn an_answer_is_held_only_where_it_has_to_be_read() {
+        let plain = AnswerAdapter { is_request: true, ..adapter(None) };
+        let read = AnswerAdapter { is_request: true, preferred: true, ..adapter(Some("de")) };
+        let json = (CONTENT_TYPE, "application/json");
+        for (encoding, is_encoded) in [("identity", false), ("gzip", true)] {
+            let headers = [json, (CONTENT_ENCODING, encoding)];
+            let held = if is_encoded { AnswerBodyMode::Pass } else { AnswerBodyMode::Hold };
+            check_head(&read, &headers, held, is_encoded);
+            check_head(&plain, &headers, AnswerBodyMode::Pass, false);
+        }
+        check_head(&read, &[(CONTENT_TYPE, "text/event-stream")], AnswerBodyMode::Events, false);
+        check_head(&read, &[(CONTENT_TYPE, "text/html")], AnswerBodyMode::Pass, false);
+        check_head(&adapter(Some("de")), &[json], AnswerBodyMode::Pass, false);
+    }
+
+    #[test]
+    fn a_server_that_says_another_language_in_its_header_is_told_of() {
+        let mut told = AdaptedMessage::untouched(b"");
+        told.content_language = Some("de".to_owned());
+        let message = MessageRewrite { changed: None, told: Some(Box::new(told)) };
+        for (line, expected) in
+            [("de", None), ("en", Some(ExchangeNotice::OtherContentLanguage("de".to_owned())))]
+        {
+            let headers: &[(&str, &[u8])] = &[(CONTENT_LANGUAGE, line.as_bytes())];
+            let (changes, notice) = adapter(None).adapt_held_head(&message, headers);
+            assert_eq!(notice, expected, "{line}");
+            assert!(changes.contains(&HeaderChange::set(CONTENT_LANGUAGE, "de")), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn caches_are_told_what_an_answer_depends_on() {
+        let variance = |is_assumed| AssumedVariance { is_assumed, headers: vec!["x-zone".into()] };
+        // A server of which no language is known.
+        let silent = || {
+            let offer = Offer::default();
+            AnswerAdapter::new(negotiate(&Caller::default(), &offer), &offer)
+        };
+        let both = "accept-language, x-zone";
+        for (adapter, vary, is_private) in [
+            (AnswerAdapter { variance: variance(true), ..silent() }, None, false),
+            (AnswerAdapter { variance: variance(false), bound: true, ..silent() }, Some("x-zone"), true),
+            (AnswerAdapter { variance: variance(false), ..adapter(None) }, Some(both), false),
+            (AnswerAdapter { variance: variance(true), ..adapter(None) }, Some(both), true),
+            (adapter(Some("de")), Some("accept-language"), false),
+            (AnswerAdapter { preferred: true, ..adapter(Some("de")) }, Some("accept-language"), true),
+            (
+                AnswerAdapter { preferred: true, in_header: true, ..adapter(Some("de")) },
+                Some("accept-language"),
+                false,
+            ),
+        ] {
+            let none: &[(&str, &[u8])] = &[];
+            let (changes, _) = adapter.adapt_held_head(&MessageRewrite::default(), none);
+            let value = |name: &str| {
+                changes.iter().find_map(|change| match change {
+                    HeaderChange::Set(set, value) if set == name => str::from_utf8(value).ok(),
+                    _ => None,
+                })
+            };
+            assert_eq!((value(VARY), value(CACHE_CONTROL).is_some()), (vary, is_private), "{changes:?}");
+        }
+    }
+
+    #[test]
     fn a_long_message_takes_more_than_a_short_effort() {
         let adapt = |length: usize, effort| {
             let message = vec![b' '; length];
