@@ -92,6 +92,14 @@ impl ToolIndex {
         self.weight
     }
 
+    /// Adds the tools of a page. What weighs more than `most` already is forgotten first.
+    pub(super) fn add_within(&mut self, page: &ToolListingPage, most: usize) {
+        if self.weight > most {
+            *self = Self::default();
+        }
+        self.add(page);
+    }
+
     /// Adds the tools of a page.
     pub fn add(&mut self, page: &ToolListingPage) {
         // Counted here, once: every new listing asks all others for their weight.
@@ -392,6 +400,17 @@ mod tests {
         let other = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{DECLARING}]}}}}"#);
         twice.add(&read(other.as_bytes()).unwrap());
         assert_eq!(twice.weight(), 2 * once);
+    }
+
+    #[test]
+    fn a_listing_that_is_too_heavy_is_forgotten_for_the_next_page() {
+        let next = read(br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#).unwrap();
+        let weight = index(DECLARING).weight();
+        for (most, is_kept) in [(weight + 1, true), (weight, true), (weight - 1, false)] {
+            let mut listing = index(DECLARING);
+            listing.add_within(&next, most);
+            assert_eq!(listing.headers_of("tool").is_some(), is_kept, "{most}");
+        }
     }
 
     #[test]
