@@ -430,3 +430,256 @@ impl MessageRewrite {
         Self { changed, told: is_told.then(|| Box::new(told)) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Caller;
+    use crate::catalog::EmbeddedLocales;
+    use crate::exchange::seal::{IdSeal, SealKeys};
+    use crate::language::{Languages, Tag};
+    use crate::plan::negotiate;
+    use crate::shaping::{AnswerOmissions, UnusableReason, UnusableSchema, UnusableTemplate};
+
+    /// What becomes of the answer of an English server to somebody who prefers this.
+    fn adapter(preference: Option<&str>) -> AnswerAdapter {
+        let offer = Offer { languages: Languages::new("en", []).ok(), ..Offer::default() };
+        AnswerAdapter::new(negotiate(&Caller::resumed(preference), &offer), &offer)
+    }
+
+    fn seal() -> IdSeal {
+        IdSeal::new(SealKeys::new(&[1; 32], []), "default", |_| Ok(()))
+    }
+
+    fn event_ids() -> Option<EventIdRewriter> {
+        let none: &[(&str, &[u8])] = &[];
+        let visit = SessionIdRewriter::unseal_session(Some(&seal()), none, None, &mut Vec::new()).unwrap();
+        visit.event_id_rewriter(Some("de"))
+    }
+
+    #[test]
+    fn a_type_has_neither_case_nor_parameters() {
+        for (content_type, expected) in [
+            (Some("application/json"), BodyMediaType::Json),
+            (Some(" Application/JSON ; charset=utf-8"), BodyMediaType::Json),
+            (Some("text/event-stream;a=b"), BodyMediaType::Events),
+            (Some("application/jsonl"), BodyMediaType::Other),
+            (Some("a;application/json"), BodyMediaType::Other),
+            (None, BodyMediaType::Other),
+        ] {
+            assert_eq!(BodyMediaType::of(content_type.map(str::as_bytes)), expected, "{content_type:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_of_interest_for_what_was_asked() {
+        for (request, shapes, expected) in [
+            (r#""tools/list""#, false, AnswerTopic::Tools),
+            (r#""tools/list""#, true, AnswerTopic::Tools),
+            (r#""tools/list","params":{"cursor":"2"}"#, false, AnswerTopic::Nothing),
+            (r#""tools/list","params":{"cursor":"2"}"#, true, AnswerTopic::MoreTools),
+            (r#""initialize""#, false, AnswerTopic::Nothing),
+            (r#""initialize""#, true, AnswerTopic::Server),
+            (r#""server/discover""#, true, AnswerTopic::Server),
+            (r#""tools/call""#, true, AnswerTopic::Nothing),
+        ] {
+            let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":{request}}}"#);
+            let message = Message::parse(message.as_bytes()).unwrap();
+            assert_eq!(AnswerTopic::of(&message, shapes), expected, "{request} {shapes}");
+        }
+    }
+
+    #[test]
+    fn a_server_says_whether_it_negotiates_content() {
+        let says = |result: &str| {
+            negotiates_content(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#).as_bytes())
+        };
+        let declared = r#"{"capabilities":{"extensions":{"io.modelcontextprotocol/content-negotiation":{"version":"1.0"}}}}"#;
+        assert_eq!(says(declared), Some(true));
+        assert_eq!(says(r#"{"capabilities":{}}"#), Some(false));
+        assert_eq!(negotiates_content(b"no message"), None);
+    }
+
+    /// Checks how the body of an answer with these headers is carried, and what is told of it.
+    #[track_caller]
+    fn check_head(adapter: &AnswerAdapter, headers: &[(&str, &str)], expected: AnswerBodyMode, told: bool) {
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
+        let (mode, _, notices) = adapter.adapt_head(true, &headers[..]);
+        assert_eq!((mode, notices == [ExchangeNotice::Encoded]), (expected, told), "{headers:?}");
+    }
+
+    #[test]
+    fn an_answer_is_held_only_where_it_has_to_be_read() {
+        let plain = AnswerAdapter { is_request: true, ..adapter(None) };
+        let read = AnswerAdapter { is_request: true, preferred: true, ..adapter(Some("de")) };
+        let json = (CONTENT_TYPE, "application/json");
+        for (encoding, is_encoded) in [("identity", false), ("gzip", true)] {
+            let headers = [json, (CONTENT_ENCODING, encoding)];
+            let held = if is_encoded { AnswerBodyMode::Pass } else { AnswerBodyMode::Hold };
+            check_head(&read, &headers, held, is_encoded);
+            check_head(&plain, &headers, AnswerBodyMode::Pass, false);
+        }
+        check_head(&read, &[(CONTENT_TYPE, "text/event-stream")], AnswerBodyMode::Events, false);
+        check_head(&read, &[(CONTENT_TYPE, "text/html")], AnswerBodyMode::Pass, false);
+        check_head(&adapter(Some("de")), &[json], AnswerBodyMode::Pass, false);
+    }
+
+    #[test]
+    fn a_server_that_says_another_language_in_its_header_is_told_of() {
+        let mut told = AdaptedMessage::untouched(b"");
+        told.content_language = Some("de".to_owned());
+        let message = MessageRewrite { changed: None, told: Some(Box::new(told)) };
+        for (line, expected) in
+            [("de", None), ("en", Some(ExchangeNotice::OtherContentLanguage("de".to_owned())))]
+        {
+            let headers: &[(&str, &[u8])] = &[(CONTENT_LANGUAGE, line.as_bytes())];
+            let (changes, notice) = adapter(None).adapt_held_head(&message, headers);
+            assert_eq!(notice, expected, "{line}");
+            assert!(changes.contains(&HeaderChange::set(CONTENT_LANGUAGE, "de")), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn caches_are_told_what_an_answer_depends_on() {
+        let variance = |is_assumed| AssumedVariance { is_assumed, headers: vec!["x-zone".into()] };
+        // A server of which no language is known.
+        let silent = || {
+            let offer = Offer::default();
+            AnswerAdapter::new(negotiate(&Caller::default(), &offer), &offer)
+        };
+        let both = "accept-language, x-zone";
+        for (adapter, vary, is_private) in [
+            (AnswerAdapter { variance: variance(true), ..silent() }, None, false),
+            (AnswerAdapter { variance: variance(false), bound: true, ..silent() }, Some("x-zone"), true),
+            (AnswerAdapter { variance: variance(false), ..adapter(None) }, Some(both), false),
+            (AnswerAdapter { variance: variance(true), ..adapter(None) }, Some(both), true),
+            (adapter(Some("de")), Some("accept-language"), false),
+            (AnswerAdapter { preferred: true, ..adapter(Some("de")) }, Some("accept-language"), true),
+            (
+                AnswerAdapter { preferred: true, in_header: true, ..adapter(Some("de")) },
+                Some("accept-language"),
+                false,
+            ),
+        ] {
+            let none: &[(&str, &[u8])] = &[];
+            let (changes, _) = adapter.adapt_held_head(&MessageRewrite::default(), none);
+            let value = |name: &str| {
+                changes.iter().find_map(|change| match change {
+                    HeaderChange::Set(set, value) if set == name => str::from_utf8(value).ok(),
+                    _ => None,
+                })
+            };
+            assert_eq!((value(VARY), value(CACHE_CONTROL).is_some()), (vary, is_private), "{changes:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_message_takes_more_than_a_short_effort() {
+        let adapt = |length: usize, effort| {
+            let message = vec![b' '; length];
+            adapter(None).adapt(&message, effort, |_| {}).is_some()
+        };
+        assert!(adapt(Plan::MAX_SHORT_BYTES, AdaptEffort::Short));
+        assert!(!adapt(Plan::MAX_SHORT_BYTES + 1, AdaptEffort::Short));
+        assert!(adapt(Plan::MAX_SHORT_BYTES + 1, AdaptEffort::Full));
+    }
+
+    #[test]
+    fn only_the_notification_itself_says_that_the_tools_changed() {
+        let learns = |message: &str| {
+            let mut learned = false;
+            let learn = |fact: LearnedFact<'_, '_>| learned = matches!(fact, LearnedFact::ToolsChanged);
+            adapter(None).adapt(message.as_bytes(), AdaptEffort::Full, learn).unwrap();
+            learned
+        };
+        let changed = |length: usize| {
+            let message = format!(r#"{{"jsonrpc":"2.0","method":"{TOOLS_LIST_CHANGED}"}}"#);
+            " ".repeat(length - message.len()) + &message
+        };
+        assert!(learns(&changed(MAX_NOTIFICATION_BYTES - 1)));
+        assert!(!learns(&changed(MAX_NOTIFICATION_BYTES)));
+        for other in [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"method":"{TOOLS_LIST_CHANGED}"}}}}"#),
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/a","params":{{"a":"{TOOLS_LIST_CHANGED}"}}}}"#
+            ),
+        ] {
+            assert!(!learns(&other), "{other}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_read_where_it_may_change_or_teach_something() {
+        let reads = |adapter: AnswerAdapter| adapter.must_read_answer();
+        assert!(!reads(adapter(None)));
+        assert!(reads(AnswerAdapter { preferred: true, ..adapter(None) }));
+        for (learns, expected) in [
+            (AnswerTopic::Nothing, false),
+            (AnswerTopic::MoreTools, false),
+            (AnswerTopic::Tools, true),
+            (AnswerTopic::Server, true),
+        ] {
+            assert_eq!(reads(AnswerAdapter { learns, ..adapter(None) }), expected, "{learns:?}");
+        }
+        let tasks = Some(TaskIdRewriter::with_creator(None, &seal(), "t").into());
+        assert!(reads(AnswerAdapter { tasks, ..adapter(None) }));
+    }
+
+    #[test]
+    fn a_request_is_awaited_where_its_answer_may_change_or_teach_something() {
+        let plain = Offer::default();
+        assert!(!adapter(None).is_awaited(&plain));
+        assert!(adapter(Some("de")).is_awaited(&plain));
+        assert!(AnswerAdapter { learns: AnswerTopic::MoreTools, ..adapter(None) }.is_awaited(&plain));
+        assert!(AnswerAdapter { creator: Some("t".to_owned()), ..adapter(None) }.is_awaited(&plain));
+        let files = EmbeddedLocales::new(Tag::parse("en").unwrap(), &[("de", "{}")]).unwrap();
+        assert!(adapter(None).is_awaited(&Offer { library: Some(Arc::new(files)), ..plain }));
+    }
+
+    #[test]
+    fn an_event_may_change_for_its_message_or_for_its_id() {
+        let [plain, preferred] = [None, Some("de")].map(adapter);
+        let sealed = AnswerAdapter { events: event_ids(), ..adapter(None) };
+        for (adapter, edits, renames) in
+            [(plain, false, false), (preferred, true, false), (sealed, true, true)]
+        {
+            assert_eq!((adapter.edits_events(), adapter.rewrites_event_ids()), (edits, renames));
+            assert_eq!(adapter.event_id(b"7").unwrap().is_some(), renames);
+        }
+    }
+
+    #[test]
+    fn tells_what_was_done_where_there_is_something_to_tell() {
+        let told = |change: fn(&mut AdaptedMessage<'_>)| {
+            let mut adapted = AdaptedMessage::untouched(b"{}");
+            change(&mut adapted);
+            let rewrite = MessageRewrite::of(adapted);
+            (rewrite.changed.is_some(), rewrite.told.is_some())
+        };
+        assert_eq!(told(|_| {}), (false, false));
+        assert_eq!(told(|it| it.text = Cow::Owned(Vec::new())), (true, false));
+        assert_eq!(told(|it| it.content_language = Some("de".to_owned())), (false, true));
+        assert_eq!(
+            told(|it| it.left_out = AnswerOmissions { blocks: 1, fields: 0, bytes: 2 }),
+            (false, true)
+        );
+        let fault = |it: &mut AdaptedMessage<'_>| {
+            it.faults.push(UnusableTemplate { template: "t".to_owned(), what: String::new() });
+        };
+        assert_eq!(told(fault), (false, true));
+        let unusable = |it: &mut AdaptedMessage<'_>| {
+            it.unusable = Some(UnusableSchema { tool: "t".to_owned(), why: UnusableReason::Invalid });
+        };
+        assert_eq!(told(unusable), (false, true));
+    }
+
+    #[test]
+    fn a_failure_is_told_to_whoever_waits_in_their_language() {
+        assert_eq!(adapter(None).failure_reply(502, Notice::ServerBrokeOff), None);
+        let waits = AnswerAdapter { id: Some("7".to_owned()), stated: Some("de".into()), ..adapter(None) };
+        let reply = waits.failure_reply(502, Notice::ServerBrokeOff).unwrap();
+        let english = Reply::failed(502, Some("7"), Notice::ServerBrokeOff);
+        assert_eq!((waits.id(), waits.reply_preference().as_str()), (Some("7"), "de"));
+        assert!(reply.body.contains(r#""id":7"#) && reply.body != english.body, "{}", reply.body);
+    }
+}

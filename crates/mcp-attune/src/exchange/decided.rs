@@ -224,11 +224,11 @@ impl<'a> DecidedRequest<'a> {
         let own = declared.as_ref().map(|tool| &*tool.own);
         // What was filled or opened stands in headers too, so what goes on is read once more, as whoever gets it will.
         let language = self.plan.adds_language(self.message());
-        let again = changed.filter(|_| (self.bound && own.is_some()) || !ids.is_empty() || language);
+        let opened = !ids.is_empty();
+        let again = changed.filter(|_| (self.bound && own.is_some()) || opened || language);
         let again = again.and_then(|changed| Message::parse(changed).ok());
         let sent = again.as_ref().unwrap_or(self.message());
-        let anew =
-            self.bound || language || self.work.tasks.as_ref().is_some_and(TaskIdRewriter::has_unsealed);
+        let anew = self.bound || language || opened;
         forward::mirror_headers(&self.agreed, sent, own, headers, anew, changes);
     }
 
@@ -328,10 +328,9 @@ impl<'a, H: HeaderLines<'a>> ArrivedRequest<'_, 'a, H> {
     fn variance(&self, sources: &CallerSources) -> AssumedVariance {
         let trusted = &self.rules.offer.callers.headers;
         let took_part = |field| matches!(sources.get(field), Some(CallerSource::Header(_)));
-        let is_trusted = self.evidence.trusts_headers && !trusted.is_empty();
         AssumedVariance {
             is_assumed: sources.assumed().next().is_some(),
-            headers: if is_trusted { trusted.vary_names(took_part) } else { Vec::new() },
+            headers: if self.evidence.trusts_headers { trusted.vary_names(took_part) } else { Vec::new() },
         }
     }
 
@@ -340,7 +339,7 @@ impl<'a, H: HeaderLines<'a>> ArrivedRequest<'_, 'a, H> {
     /// Rules: A2.
     fn untrusted_header(&self) -> Option<Arc<str>> {
         let trusted: &TrustedHeaders = &self.rules.offer.callers.headers;
-        let headers = self.headers.filter(|_| !self.evidence.trusts_headers && !trusted.is_empty())?;
+        let headers = self.headers.filter(|_| !self.evidence.trusts_headers)?;
         trusted.names().find(|name| headers.named(name).next().is_some()).cloned()
     }
 
@@ -420,4 +419,24 @@ fn features_on_initialize(
         notices.push(ExchangeNotice::FeaturesLeftOut(declared.left_out));
     }
     Some(declared.features)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_how_many_declared_features_are_left_out() {
+        for (features, expected) in
+            [(r#""human""#, vec![]), (r#""human",7,null"#, vec![ExchangeNotice::FeaturesLeftOut(2)])]
+        {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"capabilities":{{"extensions":{{"io.modelcontextprotocol/content-negotiation":{{"features":[{features}]}}}}}}}}}}"#
+            );
+            let mut notices = Vec::new();
+            let message = Message::parse(body.as_bytes()).unwrap();
+            let declared = features_on_initialize(&message, None, &mut notices).unwrap();
+            assert_eq!((declared.tags().collect::<Vec<_>>(), notices), (vec!["human"], expected));
+        }
+    }
 }

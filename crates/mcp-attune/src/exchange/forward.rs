@@ -57,7 +57,8 @@ fn write_mirrored<'h>(
     if drops_params {
         changes.push(HeaderChange::RemoveParams);
     }
-    if let Some(declared) = declared.filter(|_| bound && modern) {
+    // Only a modern call is checked with a schema, or gets one.
+    if let Some(declared) = declared.filter(|_| bound) {
         let unsaid = declared.iter().map(HeaderDeclaration::header);
         let unsaid = unsaid.filter(|name| mirrored.iter().all(|(sent, _)| sent != name));
         changes.extend(unsaid.map(|name| HeaderChange::remove(name.to_owned())));

@@ -92,6 +92,14 @@ impl ToolIndex {
         self.weight
     }
 
+    /// Adds the tools of a page. What weighs more than `most` already is forgotten first.
+    pub(super) fn add_within(&mut self, page: &ToolListingPage, most: usize) {
+        if self.weight > most {
+            *self = Self::default();
+        }
+        self.add(page);
+    }
+
     /// Adds the tools of a page.
     pub fn add(&mut self, page: &ToolListingPage) {
         // Counted here, once: every new listing asks all others for their weight.
@@ -357,6 +365,86 @@ mod tests {
         let page = read(answer).unwrap();
         assert_eq!(page.tools.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["göt"]);
         assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
+    }
+
+    /// The tools of a listing.
+    fn index(tools: &str) -> ToolIndex {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{tools}]}}}}"#);
+        let mut index = ToolIndex::default();
+        index.add(&read(answer.as_bytes()).unwrap());
+        index
+    }
+
+    const DECLARING: &str = r#"{"name":"tool","inputSchema":{"properties":{"of":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}}}"#;
+
+    #[test]
+    fn a_listing_weighs_what_is_kept_of_it() {
+        // A name is kept as a hash, whose table is at most half empty.
+        let hash = 2 * size_of::<u64>();
+        let declaration = 576 + "Mcp-Param-A".len() + "of".len() + "a".len();
+        for (tools, expected) in [
+            ("", 0),
+            (r#"{"name":"plain","inputSchema":{}}"#, hash),
+            (r#"{"name":"a","inputSchema":{}},{"name":"b","inputSchema":{}}"#, 2 * hash),
+            (
+                r#"{"name":"plain","inputSchema":{},"outputSchema":{"type":"object"}}"#,
+                hash + "plain".len() + 8 * r#"{"type":"object"}"#.len(),
+            ),
+            (r#"{"name":"plain","inputSchema":{},"_meta":{"ui":{"resourceUri":"ui://a"}}}"#, 2 * hash),
+            (DECLARING, hash + 256 + 3 * "tool".len() + declaration),
+        ] {
+            assert_eq!(index(tools).weight(), expected, "{tools}");
+        }
+        let mut twice = index(DECLARING);
+        let once = twice.weight();
+        let other = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{DECLARING}]}}}}"#);
+        twice.add(&read(other.as_bytes()).unwrap());
+        assert_eq!(twice.weight(), 2 * once);
+    }
+
+    #[test]
+    fn a_listing_that_is_too_heavy_is_forgotten_for_the_next_page() {
+        let next = read(br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#).unwrap();
+        let weight = index(DECLARING).weight();
+        for (most, is_kept) in [(weight + 1, true), (weight, true), (weight - 1, false)] {
+            let mut listing = index(DECLARING);
+            listing.add_within(&next, most);
+            assert_eq!(listing.headers_of("tool").is_some(), is_kept, "{most}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_not_listed_stands_for_one_in_another_case() {
+        let plain = r#"{"name":"TOOL","inputSchema":{}}"#;
+        let listing = index(&format!("{DECLARING},{plain}"));
+        assert_eq!(listing.tools_with_headers().collect::<Vec<_>>(), ["tool"]);
+        for (name, expected) in [
+            ("tool", true),
+            ("Tool", true),
+            (" tool\t", true),
+            ("TOOL", false),
+            ("tools", false),
+            ("", false),
+        ] {
+            assert_eq!(listing.headers_of(name).is_some(), expected, "{name:?}");
+        }
+        assert!(index(plain).headers_of("TOOL").is_none());
+    }
+
+    #[test]
+    fn tells_the_names_of_all_tools_of_a_page() {
+        let names = |page: &str| {
+            let mut names = Vec::new();
+            for_each_tool_name(page.as_bytes(), |name| names.push(name.to_owned()));
+            names
+        };
+        let page = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{DECLARING},7,{{"name":"g\u00f6t","inputSchema":{{}}}}]}}}}"#
+        );
+        assert_eq!(names(&page), ["tool", "göt"]);
+        assert!(
+            names("no message").is_empty() && names(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#).is_empty()
+        );
     }
 
     #[test]

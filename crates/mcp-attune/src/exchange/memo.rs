@@ -89,9 +89,8 @@ impl<'m> AnswerWithoutId<'m> {
     /// What stands before and after the id in a message that was made of this one. Nothing is changed in front of the id
     /// where that comes first, and nothing behind it where it comes last, so it is still in its place.
     fn around_id(&self, changed: &[u8]) -> Option<AroundId> {
-        let head = self.before.len() + self.id.len();
         let first = changed.strip_prefix(self.before).and_then(|rest| rest.strip_prefix(self.id));
-        if let Some(after) = first.filter(|_| head <= MAX_ID_SCAN_BYTES) {
+        if let Some(after) = first {
             return Some(AroundId { before: self.before.into(), after: after.into() });
         }
         let last = changed.strip_suffix(self.after).and_then(|rest| rest.strip_suffix(self.id));
@@ -244,5 +243,223 @@ impl MemoizedListing {
     pub fn weight(&self) -> usize {
         let bytes = |around: &AroundId| around.before.len() + around.after.len();
         bytes(&self.came) + self.changed.as_ref().map_or(0, bytes) + size_of::<Self>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::DefaultHasher;
+
+    use super::*;
+    use crate::caller::Caller;
+    use crate::exchange::seal::{IdSeal, SealKeys};
+    use crate::exchange::task_ids::TaskIdRewriter;
+    use crate::language::Languages;
+    use crate::plan::{Offer, negotiate};
+    use crate::shaping::{UnusableReason, UnusableSchema, UnusableTemplate};
+
+    const BLANKS: &str = " \t\r\n";
+
+    /// Checks that the id is found where it stands between `«` and `»`, and nowhere if it does not.
+    fn check_found(marked: &str) {
+        let answer = marked.replace(['«', '»'], "");
+        let found = AnswerWithoutId::find(answer.as_bytes());
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let found = found.map(|it| format!("{}«{}»{}", text(it.before), text(it.id), text(it.after)));
+        assert_eq!(found, marked.contains('«').then(|| marked.to_owned()), "{marked}");
+    }
+
+    /// The same for an id that stands before a result, and for one that stands behind a long one.
+    fn check_id(marked: &str) {
+        let long = "x".repeat(1000);
+        check_found(&format!(r#"{{"jsonrpc":"2.0","id":{marked},"result":{{"a":"{long}"}}}}"#));
+        check_found(&format!(r#"{{"jsonrpc":"2.0","result":{{"a":"{long}"}},"id":{marked}}}"#));
+    }
+
+    #[test]
+    fn finds_an_id_that_is_an_integer_or_a_plain_string() {
+        for id in ["7", "-7", "0", "-0", "10", "12345678901234567890", r#""""#, r#""a b~""#, r#""0 7""#] {
+            check_id(&format!("«{id}»"));
+        }
+        for id in ["", "-", "--7", "07", "-07", "00", "null", "true", "[7]", "{}"] {
+            check_id(id);
+        }
+        for id in [r#""\u0041""#, r#""a\"b""#, r#""ä""#, "\"\u{7f}\"", "\"\t\"", "a\""] {
+            check_id(id);
+        }
+    }
+
+    #[test]
+    fn an_id_is_no_longer_than_its_bound() {
+        let id = |length: usize| format!("\"{}\"", "i".repeat(length - 2));
+        check_id(&format!("«{}»", id(MAX_MEMO_ID_BYTES)));
+        check_id(&id(MAX_MEMO_ID_BYTES + 1));
+        check_id(&"1".repeat(MAX_MEMO_ID_BYTES + 1));
+    }
+
+    #[test]
+    fn finds_an_id_among_blanks() {
+        let b = BLANKS;
+        check_found(&format!(
+            r#"{b}{{{b}"jsonrpc"{b}:{b}"2.0"{b},{b}"n"{b}:{b}-1{b},{b}"id"{b}:{b}«7»{b},{b}"result":{{}}}}"#
+        ));
+        check_found(&format!(r#"{{"result":{{}},"id"{b}:{b}«7»{b}}}{b}"#));
+        // But not if there are very many of them.
+        check_found(&format!(r#"{{"result":{{}},"id":{}7}}"#, " ".repeat(200)));
+    }
+
+    #[test]
+    fn finds_an_id_behind_plain_values_only() {
+        for answer in [
+            r#"{"a":1,"b":"2","id":«7»,"result":{}}"#,
+            r#"{"a":{},"id":7,"result":{}}"#,
+            r#"{"a":true,"id":7,"result":{}}"#,
+            r#"{"a":,"id":7,"result":{}}"#,
+            r#"{"a\"b":1,"id":7,"result":{}}"#,
+            r#"{"\u0069d":7,"result":{}}"#,
+            r#"{"a":"\n","id":7,"result":{}}"#,
+            r#"{"a":1 "id":7,"result":{}}"#,
+            r#"{"a" 1,"id":7,"result":{}}"#,
+            r#"{"id" 7,"result":{}}"#,
+            r#"["id":7,"result":{}}"#,
+            r#""id":7,"result":{}}"#,
+            r#"{a:1,"id":7,"result":{}}"#,
+            r#"{"result":{},"id" 7}"#,
+            r#"{"result":{},"id":7"#,
+            r#"{"result":{},"id":"a","b":"c"}"#,
+            r#"{"result":{},"id":7.5}"#,
+            r#"{"result":{},"id":7e2}"#,
+            r#"{"result":{},"id":"a}"#,
+            r#"{"result":{},"id":"}"#,
+            r#"{"result":{}}"#,
+            "{",
+            "",
+        ] {
+            check_found(answer);
+        }
+    }
+
+    #[test]
+    fn an_id_that_stands_first_is_looked_for_at_the_beginning_only() {
+        let answer = |padding: usize, id: &str| {
+            format!(r#"{{"a":"{}","id":{id},"result":{{}}}}"#, "x".repeat(padding))
+        };
+        let head = answer(0, "").find(",\"result").unwrap();
+        check_found(&answer(MAX_ID_SCAN_BYTES - head - 1, "«7»"));
+        check_found(&answer(MAX_ID_SCAN_BYTES - head, "7"));
+    }
+
+    fn found(answer: &str) -> AnswerWithoutId<'_> {
+        AnswerWithoutId::find(answer.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn answers_that_differ_in_their_ids_alone_have_one_hash() {
+        let hash = |answer: &str| {
+            let mut hasher = DefaultHasher::new();
+            found(answer).hash(&mut hasher);
+            hasher.finish()
+        };
+        assert_eq!(hash(r#"{"id":7,"result":{}}"#), hash(r#"{"id":"seven","result":{}}"#));
+        assert_ne!(hash(r#"{"id":7,"result":{}}"#), hash(r#"{"id":7,"result":[]}"#));
+        assert_ne!(hash(r#"{"id":7,"result":{}}"#), hash(r#"{ "id":7,"result":{}}"#));
+    }
+
+    /// What is kept of an answer that became this one.
+    fn kept(came: &str, changed: Option<&str>) -> Option<MemoizedListing> {
+        keep(came, &found(came), changed, None)
+    }
+
+    fn keep(
+        came: &str,
+        found: &AnswerWithoutId<'_>,
+        changed: Option<&str>,
+        told: Option<AdaptedMessage<'static>>,
+    ) -> Option<MemoizedListing> {
+        let done =
+            MessageRewrite { changed: changed.map(|it| it.as_bytes().to_vec()), told: told.map(Box::new) };
+        MemoizedListing::new(&Message::parse(came.as_bytes()).unwrap(), found, &done)
+    }
+
+    #[test]
+    fn what_was_kept_is_given_again_with_another_id() {
+        let id = "an id that is longer than all that stands before it";
+        let long = "x".repeat(1000);
+        for (came, changed) in [
+            (r#"{"id":ID,"result":{"a":"LONG"}}"#, r#"{"id":ID,"result":{"a":"lang","b":1}}"#),
+            (r#"{"result":{"a":"LONG"},"id":ID}"#, r#"{"result":{"a":"lang","b":1},"id":ID}"#),
+            (r#"{"result":{"a":"LONG"},"id":ID}"#, r#"{"result":{"a":"LONG"},"id":ID,"b":1}"#),
+        ] {
+            let [came, changed] = [came, changed].map(|text| text.replace("LONG", &long));
+            let with = |text: &str, id: &str| text.replace("ID", &format!("\"{id}\""));
+            let kept = kept(&with(&came, id), Some(&with(&changed, id))).unwrap();
+            let done = kept.apply(&found(&with(&came, "8"))).unwrap();
+            assert_eq!(String::from_utf8(done.changed.unwrap()).unwrap(), with(&changed, "8"), "{came}");
+            let bytes = came.len() + changed.len() - 2 * "ID".len();
+            assert_eq!(kept.weight(), bytes + size_of::<MemoizedListing>());
+        }
+        // One in which the id is in no place that is known.
+        assert_eq!(kept(r#"{"id":7,"result":{}}"#, Some(r#"{"a":1,"id":7,"result":[]}"#)), None);
+    }
+
+    #[test]
+    fn what_was_kept_is_for_that_very_answer() {
+        let kept = kept(r#"{"id":7,"result":{"a":1}}"#, None).unwrap();
+        assert_eq!(kept.apply(&found(r#"{"id":8,"result":{"a":1}}"#)), Some(MessageRewrite::default()));
+        assert_eq!(kept.apply(&found(r#"{"id":7,"result":{"a":2}}"#)), None);
+        assert_eq!(kept.apply(&found(r#"{ "id":7,"result":{"a":1}}"#)), None);
+    }
+
+    #[test]
+    fn what_is_not_the_same_every_time_is_not_kept() {
+        let listing = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+        let error = r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":""}}"#;
+        assert!(kept(listing, None).is_some());
+        assert_eq!(kept(error, None), None);
+        // What was taken for the id is a part of it, or was none of this message.
+        assert_eq!(kept(r#"{"id":7.5,"result":{}}"#, None), None);
+        assert_eq!(keep(listing, &found(r#"{"id":7,"result":{}}"#), None, None), None);
+        assert_eq!(keep(listing, &found(r#"{"jsonrpc":"2.0","id":71,"result":{}}"#), None, None), None);
+        let mut told = AdaptedMessage::untouched(b"");
+        told.content_language = Some("de".to_owned());
+        let kept = keep(listing, &found(listing), None, Some(told.clone())).unwrap();
+        assert_eq!(kept.apply(&found(listing)).unwrap().language(), Some("de"));
+        let mut faulty = told.clone();
+        faulty.faults.push(UnusableTemplate { template: "t".to_owned(), what: String::new() });
+        assert_eq!(keep(listing, &found(listing), None, Some(faulty)), None);
+        told.unusable = Some(UnusableSchema { tool: "t".to_owned(), why: UnusableReason::Invalid });
+        assert_eq!(keep(listing, &found(listing), None, Some(told)), None);
+    }
+
+    /// What becomes of a listing that is to say its language.
+    fn adapter() -> AnswerAdapter {
+        let offer = Offer { languages: Languages::new("en", []).ok(), ..Offer::default() };
+        let plan = negotiate(&Caller::resumed(Some("de")), &offer);
+        AnswerAdapter { lists: true, ..AnswerAdapter::new(plan, &offer) }
+    }
+
+    #[test]
+    fn nothing_but_listings_is_kept() {
+        for method in [TOOLS_LIST, PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST, SERVER_DISCOVER] {
+            assert!(is_listing(method), "{method}");
+        }
+        assert!(!is_listing("tools/call") && !is_listing("initialize"));
+        let seal = IdSeal::new(SealKeys::new(&[1; 32], []), "default", |_| Ok(()));
+        let tasks = Some(TaskIdRewriter::with_creator(None, &seal, "t").into());
+        assert!(adapter().listing_key().is_some());
+        assert_eq!(AnswerAdapter { lists: false, ..adapter() }.listing_key(), None);
+        assert_eq!(AnswerAdapter { tasks, ..adapter() }.listing_key(), None);
+    }
+
+    #[test]
+    fn an_answer_is_adapted_and_kept_in_one_reading() {
+        let [came, other] = ["7", "8"].map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        let adapter = adapter();
+        let adapt = |answer: &str| adapter.adapt(answer.as_bytes(), AdaptEffort::Full, |_| {});
+        let (done, kept) =
+            adapter.adapt_and_memoize(came.as_bytes(), &found(&came), AdaptEffort::Full, |_| {}).unwrap();
+        assert!(done.changed.is_some() && done.language() == Some("en"));
+        assert_eq!(adapt(&came), Some(done));
+        assert_eq!(kept.unwrap().apply(&found(&other)), adapt(&other));
     }
 }

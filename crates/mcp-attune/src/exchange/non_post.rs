@@ -115,3 +115,51 @@ impl<'a> NonPostExchange<'a> {
         (changes, caller, answering)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    use crate::bind::{ArgumentFill, Binding, Bindings, BoundContextPart};
+    use crate::context::CoordinatePrecision;
+    use crate::exchange::seal::{IdSeal, SealKeys};
+    use crate::session::SessionIdPayload;
+    use mcp_attune_wire::agree::HeaderPolicy;
+
+    /// What becomes of a stream, or of what is none, in a session that began with a locale.
+    fn forward(offer: &Offer, streams: bool) -> (Caller, AnswerAdapter) {
+        let seal = IdSeal::new(SealKeys::new(&[1; 32], []), "default", |_| Ok(()));
+        let facts = SessionFacts { locale: Tag::parse("de-AT").ok(), ..SessionFacts::default() };
+        let id = seal.seal_session(&SessionIdPayload::new(Some(b"s"), facts).unwrap()).unwrap();
+        let rules = ExchangeSettings {
+            policy: &HeaderPolicy::default(),
+            report_only: false,
+            refuse_unknown: false,
+            offer,
+            content: None,
+            seal: Some(&seal),
+            tasks: None,
+        };
+        let headers: &[(&str, &[u8])] = &[("mcp-session-id", id.as_bytes())];
+        let (_, caller, answering) =
+            NonPostExchange::begin(&rules, headers, streams, Timestamp::UNIX_EPOCH).unwrap().forward();
+        (caller, answering)
+    }
+
+    #[test]
+    fn a_stream_without_a_preference_has_no_language() {
+        let fills = ArgumentFill::Context { from: BoundContextPart::Timezone, default: None };
+        let bound = BTreeMap::from([("tz".to_owned(), Binding { fills, hide: true })]);
+        let bindings = Bindings::new([("t".to_owned(), bound)].into(), CoordinatePrecision::Off);
+        // Its listings are changed, for everybody alike.
+        let (caller, answering) = forward(&Offer { bindings: Arc::new(bindings), ..Offer::default() }, true);
+        assert!(answering.plan.may_edit() && answering.is_request && !answering.preferred);
+        assert_eq!(caller.preference(), None);
+    }
+
+    #[test]
+    fn what_is_no_stream_is_not_adapted() {
+        assert!(!forward(&Offer::default(), false).1.is_request);
+    }
+}

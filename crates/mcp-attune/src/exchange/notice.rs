@@ -55,3 +55,24 @@ impl fmt::Display for ExchangeNotice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_it_is_about() {
+        let undeclared = ExchangeNotice::NoHeadersDeclared { tool: "t".to_owned(), why: "twice".to_owned() };
+        for (notice, expected) in [
+            (ExchangeNotice::SessionIdTooLong, "session id is too long"),
+            (ExchangeNotice::EventIdTooLong, "event's id is too long"),
+            (ExchangeNotice::UntrustedHeader("x-zone".into()), "the header x-zone is ignored"),
+            (ExchangeNotice::FeaturesLeftOut(3), "left out: 3"),
+            (undeclared, "the tool t declares no headers: twice"),
+            (ExchangeNotice::Encoded, "the answer is encoded"),
+            (ExchangeNotice::OtherContentLanguage("de".to_owned()), "(de)"),
+        ] {
+            assert!(notice.to_string().contains(expected), "{notice}");
+        }
+    }
+}

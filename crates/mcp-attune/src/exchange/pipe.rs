@@ -233,10 +233,10 @@ impl PipeExchange {
         }
         let interest = ListingReadOptions { bindings: &self.offer.bindings, outputs: true };
         let Some(page) = ToolListingPage::read(page, interest, |_| {}) else { return };
-        if first || self.listing.weight() > MAX_LISTING_BYTES {
+        if first {
             self.listing = Arc::default();
         }
-        Arc::make_mut(&mut self.listing).add(&page);
+        Arc::make_mut(&mut self.listing).add_within(&page, MAX_LISTING_BYTES);
     }
 
     /// The answer to a line that the server could not read after all, as it was [sent](ForwardedLine::line): `None` where the line

@@ -369,6 +369,14 @@ mod tests {
     }
 
     #[test]
+    fn without_randomness_nothing_is_sealed() {
+        let none: RandomFill = |_| Err(NoRandomness);
+        let told = SealKeys::generate(none).unwrap_err().to_string();
+        assert!(told.contains("no random bytes"), "{told}");
+        assert_eq!(IdSeal::new(keys(&[1]), "default", none).seal_session(&session(b"a")), None);
+    }
+
+    #[test]
     fn keys_are_never_printed() {
         assert_eq!(format!("{:?}", seal(&[7])), "IdSeal { keys: SealKeys(…), mount: \"default\" }");
     }

@@ -55,11 +55,6 @@ impl TaskIdRewriter {
         Self { creator: Some(tool.to_owned()), ..entered.unwrap_or_else(nothing) }
     }
 
-    /// Whether any id was opened.
-    pub(super) fn has_unsealed(&self) -> bool {
-        !self.opened.is_empty()
-    }
-
     /// The tools of the tasks, by the server's own ids.
     pub(super) fn tools(&self) -> TaskTools {
         let mut tools = TaskTools::default();

@@ -11,7 +11,8 @@ use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, Instan
 use mcp_attune::caller::Caller;
 use mcp_attune::context::{ClientContextField, ContextForwarding, CoordinatePrecision, IanaTimeZone};
 use mcp_attune::exchange::{
-    Exchange, ExchangeSettings, HeaderChange, IncomingRequest, ListingAvailability, Need, Rejection,
+    Exchange, ExchangeNotice, ExchangeSettings, HeaderChange, HeaderLines, IncomingRequest,
+    ListingAvailability, MessageRewrite, Need, Rejection,
 };
 use mcp_attune::language::{AcceptLanguage, Languages, Tag};
 use mcp_attune::plan::Offer;
@@ -100,15 +101,22 @@ fn forward(
     let now: Timestamp = "2026-11-12T10:30:00Z".parse().unwrap();
     let (headers, session) = (Some(headers), SessionFacts::default());
     let incoming = IncomingRequest { headers, body: body.as_bytes(), session, evidence, now };
-    let mut exchange = Exchange::begin(rules, incoming)?;
+    let exchange = provided(Exchange::begin(rules, incoming)?)?;
+    let (outgoing, caller, _) = exchange.forward()?;
+    Ok((outgoing.headers, String::from_utf8(outgoing.body.into_owned()).unwrap(), caller))
+}
+
+/// An exchange whose needs nobody can meet.
+fn provided<'a, H: HeaderLines<'a>>(
+    mut exchange: Exchange<'a, H>,
+) -> Result<Exchange<'a, H>, Box<Rejection>> {
     while let Some(need) = exchange.need() {
         match need {
             Need::Tool(..) => exchange = exchange.provide_tool(ListingAvailability::Never)?,
             Need::Locales(_) => exchange.provide_locales(Vec::new()),
         }
     }
-    let (outgoing, caller, _) = exchange.forward()?;
-    Ok((outgoing.headers, String::from_utf8(outgoing.body.into_owned()).unwrap(), caller))
+    Ok(exchange)
 }
 
 /// A message without the arguments that are bound.
@@ -234,6 +242,43 @@ fn one_header_from_somebody_who_is_trusted_and_from_somebody_who_is_not() {
     for (trusts_headers, expected) in [(true, "Asia/Kathmandu"), (false, "UTC")] {
         let evidence = CallerEvidence { trusts_headers, ..CallerEvidence::default() };
         assert_eq!(bound_zone(&offer, &headers, evidence).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_header_that_is_ignored_is_told_and_one_that_counts_is_in_vary() {
+    let callers = CallerAssumptions { headers: header_names(), ..CallerAssumptions::default() };
+    let (offer, policy) = (offer(callers), HeaderPolicy::default());
+    let headers: Vec<_> = CALL_HEADERS.into_iter().chain([("x-timezone", &b"Asia/Kathmandu"[..])]).collect();
+    let body = call("", r#","arguments":{}"#, "");
+    for trusts_headers in [true, false] {
+        let rules = ExchangeSettings {
+            policy: &policy,
+            report_only: false,
+            refuse_unknown: false,
+            offer: &offer,
+            content: None,
+            seal: None,
+            tasks: None,
+        };
+        let incoming = IncomingRequest {
+            headers: Some(&headers[..]),
+            body: body.as_bytes(),
+            session: SessionFacts::default(),
+            evidence: CallerEvidence { trusts_headers, ..CallerEvidence::default() },
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let exchange = provided(Exchange::begin(rules, incoming).unwrap()).unwrap();
+        let ignored = ExchangeNotice::UntrustedHeader("x-timezone".into());
+        assert_eq!(exchange.facts().notices.contains(&ignored), !trusts_headers);
+        let (_, _, answering) = exchange.forward().unwrap();
+        let none: &[(&str, &[u8])] = &[];
+        let (changes, _) = answering.adapt_held_head(&MessageRewrite::default(), none);
+        let varies = changes.iter().any(|change| {
+            matches!(change, HeaderChange::Set(name, value)
+                if name == "vary" && String::from_utf8_lossy(value).contains("x-timezone"))
+        });
+        assert_eq!(varies, trusts_headers, "{changes:?}");
     }
 }
 

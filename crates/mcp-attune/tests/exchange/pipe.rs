@@ -7,6 +7,7 @@ use mcp_attune::language::Languages;
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::notice::Notice;
+use mcp_attune_wire::reply::Reply;
 
 /// A pipe of a server that speaks English, with room for so many requests.
 fn english(most: usize) -> PipeExchange {
@@ -94,5 +95,8 @@ fn what_was_answered_in_another_way_is_forgotten() {
         pipe.fail_all(&Notice::ServerBrokeOff).into_iter().map(|reply| (reply.status, reply.body)).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].0 == 502 && told[0].1.contains(r#""id":3"#), "{told:?}");
+    // Whoever waits prefers German.
+    let english = Reply::failed(502, Some("3"), Notice::ServerBrokeOff).body;
+    assert_ne!(told[0].1, english);
     assert!(pipe.is_idle());
 }

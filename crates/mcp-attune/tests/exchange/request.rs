@@ -47,6 +47,17 @@ struct Place {
 }
 
 impl Place {
+    /// One that fills an argument of the tool `t`.
+    fn binding() -> Self {
+        let fills =
+            ArgumentFill::Context { from: BoundContextPart::Timezone, default: Some("\"UTC\"".to_owned()) };
+        let bound = BTreeMap::from([("tz".to_owned(), Binding { fills, hide: false })]);
+        let mut place = Self::default();
+        place.offer.bindings =
+            Arc::new(Bindings::new([("t".to_owned(), bound)].into(), CoordinatePrecision::Off));
+        place
+    }
+
     fn begin<'a>(&'a self, headers: Lines<'a>, refuse_unknown: bool) -> Exchange<'a, Lines<'a>> {
         self.read(headers, CALL, refuse_unknown).unwrap()
     }
@@ -130,12 +141,7 @@ fn a_refusal_rests_on_a_recent_listing() {
 
 #[test]
 fn tells_what_is_called_by_whom_and_what_the_context_fills() {
-    let mut place = Place::default();
-    let fills =
-        ArgumentFill::Context { from: BoundContextPart::Timezone, default: Some("\"UTC\"".to_owned()) };
-    let bound = BTreeMap::from([("tz".to_owned(), Binding { fills, hide: false })]);
-    place.offer.bindings =
-        Arc::new(Bindings::new([("t".to_owned(), bound)].into_iter().collect(), CoordinatePrecision::Off));
+    let place = Place::binding();
     let exchange = place.begin(PLAIN, false);
     assert_eq!((exchange.called_tool(), exchange.facts().method), (Some("t"), Some("tools/call")));
     assert!(exchange.caller().is_none() && exchange.filled_arguments().is_none());
@@ -145,6 +151,34 @@ fn tells_what_is_called_by_whom_and_what_the_context_fills() {
     let prompt = CALL.replace("tools/call", "prompts/get");
     let rejected = place.read(PLAIN, &prompt, false).unwrap_err();
     assert_eq!((rejected.called, rejected.facts.method), (None, Some("prompts/get")));
+}
+
+#[test]
+fn a_message_that_goes_on_as_it_came_need_not_be_read_again() {
+    for is_bound in [false, true] {
+        let place = if is_bound { Place::binding() } else { Place::default() };
+        let exchange = place.begin(PLAIN, false).provide_tool(ListingAvailability::Never).unwrap();
+        let (outgoing, ..) = exchange.forward().unwrap();
+        assert_eq!((outgoing.message.is_none(), *outgoing.body != *CALL.as_bytes()), (is_bound, is_bound));
+    }
+}
+
+#[test]
+fn an_answer_is_kept_where_it_lists_something() {
+    let place = Place::default();
+    let list = CALL.replace("tools/call", "tools/list");
+    for (body, method, is_kept) in [(&*list, "tools/list", true), (CALL, "tools/call", false)] {
+        let headers = PLAIN
+            .iter()
+            .map(|(name, value)| (*name, if *name == "mcp-method" { method.as_bytes() } else { *value }));
+        let headers: Vec<_> = headers.collect();
+        let mut exchange = place.read(&headers, body, false).unwrap();
+        if matches!(exchange.need(), Some(Need::Tool(..))) {
+            exchange = exchange.provide_tool(ListingAvailability::Never).unwrap();
+        }
+        let (_, _, answering) = exchange.forward().unwrap();
+        assert_eq!(answering.listing_key().is_some(), is_kept, "{method}");
+    }
 }
 
 #[test]
