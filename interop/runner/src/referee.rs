@@ -5,6 +5,9 @@
 //! the scenarios that are about them, and pass them through the gateway. What looks wrong is judged a second time; if
 //! it is right then, it is named as flaky, and counts for nothing.
 //!
+//! A fixture that speaks one era only is judged in the other, through the gateway, which bridges: what passes directly where
+//! both speak alike must pass there too, but for what `docs/bridge.md` names.
+//!
 //! The same fixture is also judged as a program that the gateway starts and speaks to over its pipes: what passes over
 //! HTTP directly must pass there too, but for what only HTTP has.
 
@@ -43,6 +46,10 @@ const ONLY_HTTP: [(&str, &str); 4] = [
     ("server-sse-streams-functional", "the answers to listings are JSON"),
 ];
 
+/// What cannot pass where caller and server are of different eras, by the referee's ids, and why.
+const ONLY_ONE_ERA: [(&str, &str); 1] =
+    [("sep-2322-elicitation-incomplete", "a legacy server gives its questions no keys")];
+
 /// What CI has time for of each version, when the fixture is a program: what goes on between a call and its answer.
 const QUICK_PROGRAM: [(&str, &[&str]); 2] = [
     ("2026-07-28", &["tools-call-with-progress", "input-required-result-basic-elicitation"]),
@@ -55,10 +62,15 @@ struct Fixtures {
     strict: Arc<Shared<Pair>>,
     lax: Arc<Shared<Pair>>,
     program: Arc<Shared<Server>>,
+    /// Fixtures of one era only, behind gateways.
+    legacy: Arc<Shared<Pair>>,
+    modern: Arc<Shared<Pair>>,
 }
 
 #[derive(Clone, Copy)]
 enum Fixture {
+    /// Directly as it is, and through the gateway a fixture that speaks the other era only.
+    Across,
     Strict,
     Lax,
     /// Over HTTP directly, and as a program behind the gateway.
@@ -71,6 +83,8 @@ impl Fixtures {
             strict: Arc::new(Shared::new(|| Pair::start(Ours::get()?, &[]))),
             lax: Arc::new(Shared::new(|| Pair::start(Ours::get()?, &["--lax"]))),
             program: Arc::new(Shared::new(|| as_program(Ours::get()?))),
+            legacy: Arc::new(Shared::new(|| Pair::start(Ours::get()?, &["--era", "legacy"]))),
+            modern: Arc::new(Shared::new(|| Pair::start(Ours::get()?, &["--era", "modern"]))),
         }
     }
 
@@ -80,6 +94,7 @@ impl Fixtures {
             Fixture::Strict => "strict",
             Fixture::Lax => "lax",
             Fixture::Program => "as a program",
+            Fixture::Across => "across",
         };
         Cell::new(format!("{title}, {name}"), move || {
             let referee = Referee::get()?;
@@ -96,6 +111,12 @@ impl Fixtures {
                     &format!("{title}, lax"),
                     faults_of_lax,
                 ),
+                Fixture::Across => {
+                    let is_modern = matches!(what, Selection::Version(version) if version == VERSIONS[0]);
+                    let other = if is_modern { &fixtures.legacy } else { &fixtures.modern };
+                    let urls = [strict()?.direct.url.as_str(), &other.get()?.through.url];
+                    referee.compare(urls, &what, &format!("{title}, across"), faults_of_bridge)
+                }
                 Fixture::Program => {
                     let urls = [strict()?.direct.url.as_str(), &fixtures.program.get()?.url];
                     referee.compare(urls, &what, &format!("{title}, as a program"), faults_of_program)
@@ -105,7 +126,7 @@ impl Fixtures {
     }
 }
 
-/// Quick is both versions, on the fixture as it is and on the lax one, and a little of them on it as a program. The rest
+/// Quick is both versions, on the fixture as it is, on the lax one and across the eras, and a little of them on it as a program. The rest
 /// is an older version, extensions, and all of it on the program.
 pub(crate) fn cells(quick: bool) -> Result<Vec<Cell>> {
     let fixtures = Fixtures::new();
@@ -113,6 +134,7 @@ pub(crate) fn cells(quick: bool) -> Result<Vec<Cell>> {
     for version in VERSIONS {
         cells.push(fixtures.cell(version, Fixture::Strict, Selection::Version(version)));
         cells.push(fixtures.cell(version, Fixture::Lax, Selection::Version(version)));
+        cells.push(fixtures.cell(version, Fixture::Across, Selection::Version(version)));
     }
     if quick {
         for (version, scenarios) in QUICK_PROGRAM {
@@ -190,15 +212,24 @@ fn faults_of_lax(direct: &Checks, through: &Checks) -> Vec<Fault> {
 
 /// A program passes what passes over HTTP, but for what is on the list. What is on it and passes does not belong there.
 fn faults_of_program(direct: &Checks, through: &Checks) -> Vec<Fault> {
+    faults_beside(&ONLY_HTTP, direct, through)
+}
+
+/// A server of the other era passes what one of the same passes, but for what is on the list.
+fn faults_of_bridge(direct: &Checks, through: &Checks) -> Vec<Fault> {
+    faults_beside(&ONLY_ONE_ERA, direct, through)
+}
+
+fn faults_beside(list: &[(&str, &str)], direct: &Checks, through: &Checks) -> Vec<Fault> {
     let is_of = |what: &str, id: &str| what.contains(&format!(" ({id})"));
-    let listed = |what: &str| ONLY_HTTP.iter().any(|(id, _)| is_of(what, id));
+    let listed = |what: &str| list.iter().any(|(id, _)| is_of(what, id));
     let passes = |(id, why): &(&str, &str)| {
         let known = |checks: &Checks| checks.passed().any(|name| is_of(name, id));
         let what = format!("({id}) passes, and is still on the list of what cannot");
         (known(direct) && known(through)).then(|| Fault { what, why: (*why).to_owned() })
     };
     let lost = worse(direct, through).filter(|fault| !listed(&fault.what));
-    lost.chain(ONLY_HTTP.iter().filter_map(passes)).collect()
+    lost.chain(list.iter().filter_map(passes)).collect()
 }
 
 fn failed(checks: &Checks, how: &str) -> impl Iterator<Item = Fault> {
@@ -366,6 +397,16 @@ mod tests {
         let lost = whats(faults_of_program(&with_id(other, "SUCCESS"), &with_id(other, "FAILURE")));
         assert_eq!(lost, ["s: a (id) passes directly and not through the gateway"]);
         let mended = whats(faults_of_program(&with_id(listed, "SUCCESS"), &with_id(listed, "SUCCESS")));
+        assert_eq!(mended, [format!("({listed}) passes, and is still on the list of what cannot")]);
+    }
+
+    #[test]
+    fn a_bridge_may_lose_what_is_on_the_list_and_nothing_else() {
+        let [listed, other] = [ONLY_ONE_ERA[0].0, "id"];
+        assert_eq!(faults_of_bridge(&with_id(listed, "SUCCESS"), &with_id(listed, "FAILURE")), []);
+        let lost = whats(faults_of_bridge(&with_id(other, "SUCCESS"), &with_id(other, "FAILURE")));
+        assert_eq!(lost, ["s: a (id) passes directly and not through the gateway"]);
+        let mended = whats(faults_of_bridge(&with_id(listed, "SUCCESS"), &with_id(listed, "SUCCESS")));
         assert_eq!(mended, [format!("({listed}) passes, and is still on the list of what cannot")]);
     }
 
