@@ -86,7 +86,7 @@ impl MessageReader {
             match &mut self.form {
                 AnswerForm::Json { most } => {
                     let body = Limited::new(self.body.take()?, *most);
-                    let read = body.collect().await.map(|body| body.to_bytes());
+                    let read = body.collect().await.map(http_body_util::Collected::to_bytes);
                     return Some(read.map_err(|error| body_failure(&*error)));
                 }
                 AnswerForm::Events(splitter) => {
@@ -138,7 +138,7 @@ impl MessageReader {
 fn event_field<'e>(event: &'e [u8], name: &str) -> Option<&'e str> {
     let lines =
         event.split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(|line| std::str::from_utf8(line).ok());
-    lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(':')).last()
+    lines.rev().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
 }
 
 /// Returns what a caller is told where the answer of the server could not be read.

@@ -19,8 +19,8 @@ mod output;
 
 mod session;
 mod session_pool;
-mod pending_calls;
 mod legacy_call_driver;
+mod pending_calls;
 mod to_legacy;
 
 mod legacy_callers;
@@ -47,7 +47,6 @@ use era_memory::{EraMemory, KnownEra};
 use legacy_callers::LegacyCallers;
 use pending_calls::PendingCalls;
 use session_pool::SessionPool;
-use to_legacy::PendingCaller;
 
 /// How long a stream may be quiet before it gives a sign of life.
 const QUIET: Duration = Duration::from_secs(15);
@@ -92,6 +91,13 @@ struct BridgeRequest {
     body: Bytes,
     requester: Requester,
     meter: Meter,
+}
+
+/// Whose call waits for input, and for which request.
+#[derive(Clone, Copy, Debug)]
+struct PendingCaller {
+    identity: Option<u64>,
+    digest: u64,
 }
 
 impl BridgedUpstream {

@@ -30,7 +30,7 @@ use super::message_reader::MessageReader;
 use super::output::event_stream;
 use super::session::{SessionOpenError, UpstreamSession, no_room};
 use super::session_pool::{SessionKey, SessionLease};
-use super::{Bridge, BridgeRequest, CallerIdentity, answers};
+use super::{Bridge, BridgeRequest, CallerIdentity, PendingCaller, answers};
 use crate::config::AnonymousCallers;
 use crate::upstream::UpstreamError;
 use crate::{Body, refusal};
@@ -39,13 +39,6 @@ use crate::{Body, refusal};
 const ASKABLE: [&str; 3] = [TOOLS_CALL, PROMPTS_GET, RESOURCES_READ];
 /// The version of the gateway, which servers are told in `clientInfo`.
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Whose call waits for input, and for which request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PendingCaller {
-    identity: Option<u64>,
-    digest: u64,
-}
 
 impl BridgeRequest {
     pub(super) fn leg(&self, bridge: &Bridge) -> Leg {

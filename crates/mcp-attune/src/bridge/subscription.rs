@@ -93,7 +93,8 @@ impl Subscription {
             let uri = message.param("uri")?;
             Some(self.resources.iter().any(|known| known == uri.raw()) || self.names(uri))
         };
-        if !listed && !(method == RESOURCES_UPDATED && named().unwrap_or(false)) {
+        let is_heard = listed || (method == RESOURCES_UPDATED && named().unwrap_or(false));
+        if !is_heard {
             return None;
         }
         let id = member(meta::SUBSCRIPTION_ID, &self.id);
