@@ -507,4 +507,18 @@ mod tests {
         );
         assert!(Message::parse(asked.as_bytes()).is_ok());
     }
+
+    #[test]
+    fn asks_with_the_callers_headers_but_for_what_is_of_their_own_call() {
+        let message = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#).unwrap();
+        let session = HeaderChange::set("mcp-session-id", "s");
+        let changes = ToolListRequest::of(&message, std::slice::from_ref(&session)).header_changes();
+        let [name, length, encoding, expect] =
+            ["Mcp-Name", "content-length", "transfer-encoding", "expect"].map(HeaderChange::remove);
+        let method = HeaderChange::set("Mcp-Method", "tools/list");
+        let identity = HeaderChange::set("accept-encoding", "identity");
+        let expected =
+            [session, name, length, encoding, expect, HeaderChange::RemoveParams, method, identity];
+        assert_eq!(changes, expected);
+    }
 }
