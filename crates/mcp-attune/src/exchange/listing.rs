@@ -348,6 +348,8 @@ pub fn parse_pages<'a>(pages: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bind::{ArgumentFill, Binding, BoundContextPart};
+    use crate::context::CoordinatePrecision;
 
     fn read(answer: &[u8]) -> Option<ToolListingPage> {
         let interest = ListingReadOptions { bindings: &Bindings::default(), outputs: true };
@@ -429,6 +431,21 @@ mod tests {
             assert_eq!(listing.headers_of(name).is_some(), expected, "{name:?}");
         }
         assert!(index(plain).headers_of("TOOL").is_none());
+    }
+
+    #[test]
+    fn a_bad_annotation_of_a_hidden_argument_takes_nothing_from_callers() {
+        let fills = ArgumentFill::Context { from: BoundContextPart::Timezone, default: None };
+        let bound = [("tz".to_owned(), Binding { fills, hide: true })].into();
+        let bindings = Bindings::new([("tool".to_owned(), bound)].into(), CoordinatePrecision::Off);
+        let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"tool","inputSchema":{"type":"object","properties":{
+            "tz":{"x-mcp-header":"Zone"},"a":{"type":"string","x-mcp-header":"A"}}}}]}}"#;
+        let interest = ListingReadOptions { bindings: &bindings, outputs: false };
+        let page = ToolListingPage::read(&Message::parse(answer).unwrap(), interest, |_| {}).unwrap();
+        let mut index = ToolIndex::default();
+        index.add(&page);
+        let headers = index.headers_of("tool").unwrap();
+        assert!(headers.own.is_empty() && !headers.headers_for_callers().is_empty());
     }
 
     #[test]
