@@ -59,7 +59,7 @@ fn look(module: &str) -> Result<()> {
     let mut mutants = cargo("mutants");
     // Before what is said of the module, which ends with what the tests are given.
     mutants.arg("--output").arg(&output).args(arguments).env("CARGO_TARGET_DIR", output.join("target"));
-    // Nobody debugs a mutant, and what debuggers need is a third of the time that it takes to build one.
+    // Nobody debugs a mutant, and what debuggers need takes time to build.
     mutants.env("CARGO_PROFILE_DEV_DEBUG", "none");
     let missed = output.join("mutants.out/missed.txt");
     let hint = format!("write a test that fails with each change in {}", missed.display());
