@@ -163,7 +163,7 @@ fn gateway(ours: &Ours, server: &Server, kind: &Kind, setting: &str) -> Result<S
     let config = folder.join(format!("{}-{setting}.toml", kind.name));
     let unknown =
         if setting == SETTINGS[0] { String::new() } else { format!("unknown_paths = '{setting}'\n") };
-    fs::write(&config, format!("[upstream]\nurl = '{}'\n{unknown}", server.url))?;
+    fs::write(&config, format!("[upstream]\nurl = '{}'\nera = 'modern'\n{unknown}", server.url))?;
     ours.gateway(&["--config", &config.to_string_lossy()], &format!("aliases-{}-{setting}", kind.name))
 }
 
