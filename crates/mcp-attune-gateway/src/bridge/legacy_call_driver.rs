@@ -31,6 +31,8 @@ use crate::upstream::UpstreamError;
 
 /// How long more questions are waited for after the first, so that all that are asked at once go to the caller at once.
 const GATHER: Duration = Duration::from_millis(40);
+/// How many questions go to a caller at once.
+const MAX_QUESTIONS: usize = 64;
 /// How long a caller waits for a first message before its answer becomes a stream.
 const STREAM_AFTER: Duration = Duration::from_secs(2);
 /// How often a stream is gone on with, and how long after it ended.
@@ -46,7 +48,7 @@ pub(super) struct LegacyCallDriver {
     reader: MessageReader,
     limits: (usize, usize),
     /// Questions on the GET stream of the session.
-    inbox: Option<mpsc::UnboundedReceiver<Bytes>>,
+    inbox: Option<mpsc::Receiver<Bytes>>,
     /// Questions that the caller was not asked yet, and until when more are waited for.
     asked: Vec<Question>,
     ask_at: Option<Instant>,
@@ -106,6 +108,10 @@ impl LegacyCallDriver {
                 LegacyCallEvent::Answer(text, status) => {
                     self.is_over = true;
                     return DriverEvent::Answer(text, status);
+                }
+                // A server that asks without end is answered for its caller.
+                LegacyCallEvent::Ask(question) if self.asked.len() >= MAX_QUESTIONS => {
+                    self.post_later(question.cancelled_answer());
                 }
                 LegacyCallEvent::Ask(question) => {
                     self.asked.push(question);
@@ -268,7 +274,7 @@ fn post_in_turn(session: Arc<UpstreamSession>, leg: Leg, messages: Vec<String>) 
     }
 }
 
-async fn receive(inbox: &mut Option<mpsc::UnboundedReceiver<Bytes>>) -> Option<Bytes> {
+async fn receive(inbox: &mut Option<mpsc::Receiver<Bytes>>) -> Option<Bytes> {
     match inbox {
         Some(inbox) => inbox.recv().await,
         None => std::future::pending().await,

@@ -63,7 +63,7 @@ pub(super) struct UpstreamSession {
 #[derive(Debug, Default)]
 struct QuestionInbox {
     /// The call that runs.
-    current: Option<mpsc::UnboundedSender<Bytes>>,
+    current: Option<mpsc::Sender<Bytes>>,
     /// What waits for the next call.
     waiting: VecDeque<Bytes>,
 }
@@ -202,11 +202,11 @@ impl UpstreamSession {
     }
 
     /// Hands questions on the GET stream to a call from now on.
-    pub(super) fn open_inbox(&self) -> mpsc::UnboundedReceiver<Bytes> {
-        let (sender, receiver) = mpsc::unbounded_channel();
+    pub(super) fn open_inbox(&self) -> mpsc::Receiver<Bytes> {
+        let (sender, receiver) = mpsc::channel(MAX_QUESTIONS);
         let mut inbox = self.inbox();
         for question in inbox.waiting.drain(..) {
-            let _ = sender.send(question);
+            let _ = sender.try_send(question);
         }
         inbox.current = Some(sender);
         receiver
@@ -226,11 +226,9 @@ impl UpstreamSession {
             return self.tell_listeners(message);
         }
         let mut inbox = self.inbox();
-        let Err(unsent) = inbox
-            .current
-            .as_ref()
-            .map_or(Err(message.clone()), |current| current.send(message).map_err(|unsent| unsent.0))
-        else {
+        let Err(unsent) = inbox.current.as_ref().map_or(Err(message.clone()), |current| {
+            current.try_send(message).map_err(mpsc::error::TrySendError::into_inner)
+        }) else {
             return;
         };
         if inbox.waiting.len() < MAX_QUESTIONS {

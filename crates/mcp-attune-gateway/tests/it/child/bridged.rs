@@ -20,6 +20,13 @@ async fn call_as(gateway: &Running, caller: &str, tool: &str, more: Value) -> An
     ask(gateway.callers, "POST /mcp", &headers, &body).await
 }
 
+/// A sealed text with another letter in its middle.
+fn altered(sealed: &str) -> String {
+    let (before, after) = sealed.split_at(sealed.len() / 2);
+    let (letter, rest) = after.split_at(1);
+    format!("{before}{}{rest}", if letter == "A" { "B" } else { "A" })
+}
+
 fn result(answer: &Answer) -> Value {
     assert_eq!(answer.0, 200, "{}", answer.2);
     read(&answer.2)["result"].clone()
@@ -117,11 +124,11 @@ async fn what_a_server_asks_goes_to_the_caller_and_its_answer_back() {
     };
     let good = json!({"input-1": {"action": "accept", "content": {"x": 1}}});
     // Somebody else, another request, another state.
-    let altered = format!("{}A", &state[..state.len() - 1]);
+    let changed = altered(&state);
     for (caller, state, name) in [
         ("Bearer b", state.clone(), "elicit"),
         ("Bearer a", state.clone(), "pid"),
-        ("Bearer a", altered, "elicit"),
+        ("Bearer a", changed, "elicit"),
         ("Bearer a", "made up".to_owned(), "elicit"),
     ] {
         let (status, _, body) = retry(caller, state, good.clone(), name).await;
@@ -267,10 +274,9 @@ async fn what_a_modern_program_asks_becomes_requests_to_a_legacy_caller() {
 async fn a_bridged_session_is_its_clients_alone_and_ends() {
     let gateway = serve("modern", "").await;
     let session = Legacy::begin(gateway.callers, json!({})).await;
-    let altered =
-        Legacy { gateway: gateway.callers, id: format!("{}A", &session.id[..session.id.len() - 1]) };
+    let other = Legacy { gateway: gateway.callers, id: altered(&session.id) };
     let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
-    assert_eq!(altered.post(list).await.0, 404);
+    assert_eq!(other.post(list).await.0, 404);
     assert_eq!(session.post(list).await.0, 200);
     let own = [("Mcp-Session-Id", session.id.as_str())];
     assert_eq!(ask(gateway.callers, "DELETE /mcp", &own, "").await.0, 204);
